@@ -128,7 +128,7 @@ def _what_next(folder: Path, port: int) -> str:
         f"  {name}  http://127.0.0.1:{port + index}/#tkn={token}"
         for index, name in enumerate(NAMES)
     )
-    first = f"--url ws://127.0.0.1:{port} --token-file {folder / 'token'}"
+    first = f"--data-dir {folder / 'node-a'}"
     return f"""
 Three nodes, one host; the token is in {folder / "token"}:
 {places}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Seconds that running turns get to end when somebody moves their session.
 _MOVE_WAIT = 3.0
+# Seconds for all of a move.
+_MOVE_SECONDS = 30.0
 
 
 class RealmMachines:
@@ -66,7 +68,9 @@ class RealmMachines:
             raise InternalError(str(error)) from error
         if owner == node:
             return
-        answer = await self._claims.ask(owner, session, "move", to=node, wait=_MOVE_WAIT)
+        answer = await self._claims.ask(
+            owner, session, "move", timeout=_MOVE_SECONDS, to=node, wait=_MOVE_WAIT
+        )
         self._claims.forget(session)
         if answer.get("owner") != node:
             raise Conflict(str(answer.get("error") or f"{owner} did not give it away"))

@@ -335,10 +335,8 @@ class ClusterNode:
 
     def _info(self) -> NodeInfo:
         """Return what this node tells the others."""
-        owner, root = self.owner, {}
-        turns = 0
-        if owner is not None:
-            root, turns = owner.core.root.state, owner.core.turns.running
+        owner = self.owner
+        root = None if owner is None else owner.core.root.state
         return NodeInfo(
             id=self.name,
             name=self.name,
@@ -350,12 +348,12 @@ class ClusterNode:
             incarnation=self._incarnation,
             draining=self._keeper is not None and self._keeper.is_draining,
             sessions=sum(not unit.startswith("@") for unit in self._owned()),
-            turns=turns,
+            turns=0 if owner is None else owner.core.turns.running,
             clients=len(self._front.connections) if self._front is not None else 0,
             load=round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
-            agents=root.get("agents", []),
+            agents=[] if root is None else root["agents"],
             roots=self._roots,
-            terminals=root.get("terminals", []),
+            terminals=[] if root is None else root.get("terminals", []),
             position=self._copy.position,
             ailment=self._ailment(),
         )

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from agenthost.host.log.writer import ClientAction
     from agenthost.protocol.common import Action, JsonObject
 
+# How a refusal ends whose only reason is that somebody else decides by now; nothing was done.
+OWNED_ELSEWHERE = "is with another node now"
+
 
 class Elsewhere(Protocol):
     """Where that is decided which this host does not decide itself."""

@@ -26,7 +26,7 @@ __all__ = ["Stage", "approve_all", "keep_busy"]
 
 INTERNAL_ERROR = -32603
 # Sessions that are used at a time; older ones rest, and are looked at in the end.
-RECENT, MOST_SESSIONS = 8, 60
+RECENT, MOST_SESSIONS = 16, 300
 # What shows that a connection is over, depending on the moment.
 GONE = (OSError, WebSocketException, AssertionError)
 
@@ -105,7 +105,8 @@ async def _follow(visiting: Visit, *channels: str) -> None:
 
 async def create(stage: Stage, visiting: Visit, **more: Any) -> None:
     """Create a session and follow it."""
-    if len(stage.chats) >= MOST_SESSIONS:
+    if stage.random.random() < len(stage.chats) / MOST_SESSIONS:
+        # The more there are the fewer come, so that some come until the end.
         return
     session = f"ahp-session:/{uuid.UUID(int=stage.random.getrandbits(128))}"
     chat = await visiting.ready_session(session, provider="worker", **more)

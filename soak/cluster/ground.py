@@ -55,7 +55,7 @@ class Node:
         """End it as a crash does."""
         self.is_up = False
         await self.host.kill()
-        self._listen()
+        self.listen()
 
     async def stop(self) -> None:
         """Let it hand over what it has and leave."""
@@ -63,9 +63,12 @@ class Node:
         code = await self.host.stop()
         if code != 0:
             self.complaints.append(f"{self.name} stopped with {code}: {self.host.output[-500:]}")
-        self._listen()
+        self.listen()
 
-    def _listen(self) -> None:
+    def listen(self) -> None:
+        """Keep what it printed, and note what it complained of."""
+        with (self.host.data_dir / "output").open("a") as kept:
+            kept.write(self.host.output)
         found = re.search(r"(?s)Traceback.{0,3000}", self.host.output)
         if found is not None:
             self.complaints.append(f"{self.name} complained: {found[0]}")
@@ -155,6 +158,7 @@ async def ground(folder: Path) -> AsyncIterator[Ground]:
                 if node.host.running:
                     node.signal(signal.SIGCONT)
                     await node.host.kill()
+                    node.listen()
 
 
 async def kill_node(ground: Ground, random: Random) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import shutil
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,7 +27,7 @@ SHORTEST_CALM, LONGEST_CALM = 0.5, 4.0
 # Seconds in which every turn must have ended, once nobody starts any.
 PATIENCE = 120.0
 # What is wrong is told one by one up to here.
-MOST_SHOWN = 40
+MOST_SHOWN, MOST_NEW = 40, 5
 
 
 def run_cluster(faults: int, clients: int, seed: int) -> int:
@@ -34,8 +35,8 @@ def run_cluster(faults: int, clients: int, seed: int) -> int:
     folder = Path(tempfile.mkdtemp(prefix="agenthost-soak-cluster-"))
     print(f"seed {seed}, {faults} faults, {clients} clients, in {folder}", flush=True)
     problems = asyncio.run(_run(folder, faults, clients, Random(seed)))
-    for problem in problems[:MOST_SHOWN]:
-        print(f"  {problem}")
+    for problem, count in Counter(problems).most_common(MOST_SHOWN):
+        print(f"  {problem}" + (f" ({count} times)" if count > 1 else ""))
     if problems:
         print(f"{len(problems)} problems; the data is kept in {folder}")
         return 1
@@ -66,14 +67,15 @@ async def _run(folder: Path, faults: int, clients: int, random: Random) -> list[
         except (TimeoutError, WireFailure, OSError, AssertionError) as error:
             stage.faults.append(f"the end could not be judged: {error!r}")
         print(_summary(running, stage, memories))
-        complaints = [each for node in running.nodes for each in node.complaints]
-        return [*stage.history.faults, *stage.faults, *complaints]
+    complaints = [each for node in running.nodes for each in node.complaints]
+    return [*stage.history.faults, *stage.faults, *complaints]
 
 
 async def _befall(
     running: Ground, stage: Stage, number: int, busy: list[asyncio.Task[None]]
 ) -> None:
     """Let things go on for a while, let one fault happen, and tell how that went."""
+    history, told = stage.history, (len(stage.history.faults), len(stage.faults))
     await asyncio.sleep(stage.random.uniform(SHORTEST_CALM, LONGEST_CALM))
     what = await stage.random.choice(FAULTS)(running, stage.random)
     seconds = await running.recovered()
@@ -81,7 +83,6 @@ async def _befall(
         if task.done():
             # A client that broke is a fault of this program, and no run.
             task.result()
-    history = stage.history
     print(
         f"{time.strftime('%H:%M:%S')} fault {number}: {what}; well after {seconds:.1f} s; "
         f"{len(stage.chats)} sessions, {len(history.outcomes)} actions, {history.seen} envelopes, "
@@ -89,7 +90,7 @@ async def _befall(
         "problems",
         flush=True,
     )
-    for problem in (*history.faults, *stage.faults)[:3]:
+    for problem in (*history.faults[told[0] :], *stage.faults[told[1] :])[:MOST_NEW]:
         print(f"  {problem}", flush=True)
 
 

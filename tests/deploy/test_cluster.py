@@ -131,8 +131,8 @@ def test_compose_starts_three_servers_and_three_nodes_with_one_token(
         node = services[name]
         words = [str(tmp_path) if word == "/work" else word for word in node["command"]]
         args = build_parser("serve").parse_args(words[1:] if words[0] != "serve" else words)
-        assert (args.host, str(args.token_file)) == ("0.0.0.0", "/tokens/token")
-        assert node["hostname"] == name
+        assert (args.host, args.node) == ("0.0.0.0", name)
+        assert str(args.token_file) == "/tokens/token"
         urls = node["environment"]["AGENTHOST_CLUSTER"].split(",")
         assert [url.rpartition("@")[2] for url in urls] == [f"{each}:4222" for each in SERVERS]
         assert "cluster" in node["build"]["args"]["EXTRAS"].split(",")

@@ -16,7 +16,6 @@ from typing import Any, cast
 
 from agenthost.cluster.copy.store import CopyStore
 from agenthost.cluster.numbers import number
-from agenthost.errors import AgentHostError
 from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.directory import REPLAY_BYTES, REPLAY_WINDOW
 from agenthost.host.log.kind import ChannelKind
@@ -110,9 +109,7 @@ class Compactor:
         try:
             await self._compact(channel)
         except Exception as error:
-            if self._store.failure is not None or not isinstance(
-                error, AgentHostError | ValueError
-            ):
+            if self._store.failure is not None:
                 raise
             # The entries stay, and whoever needs the channel is told.
             log.error("%s cannot be compacted: %s", ascii(channel), error)

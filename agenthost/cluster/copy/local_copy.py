@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import deque
@@ -33,6 +34,8 @@ FILE = "realm.sqlite"
 FRESH_SECONDS = 3.0
 # For so many seconds a leader may be behind what was seen, which happens while servers come back.
 STALE_SECONDS = 15.0
+# Seconds for taking leave of the feed's server, which may be gone.
+CLOSE_SECONDS = 2.0
 # Messages that are taken without a pause for others.
 MESSAGES_AT_ONCE = 32
 # Seconds between two looks at where the feed is.
@@ -110,6 +113,10 @@ class LocalCopy:
         traceback: TracebackType | None,
     ) -> None:
         await self._tasks.close()
+        if self._feed is not None:
+            with contextlib.suppress(TimeoutError, AgentHostError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._feed.close()
         self._intake.give_up(CopyFailed("the copy of the realm was closed"))
         self._failed.cancel()
         try:
@@ -124,7 +131,8 @@ class LocalCopy:
         try:
             self.position = await self._stand(state)
             if goes_on := self.position + 1 >= state.first:
-                await self._book.load(self.store, state.first)
+                await self._book.load(self.store)
+                self._book.forget_before(state.first)
         except BaseException:
             await self.store.close()
             raise
@@ -162,9 +170,18 @@ class LocalCopy:
             )
         return position
 
-    def on_commit(self, tell: Callable[[AppliedCommit], None]) -> None:
-        """Tell somebody of every commit, in order, as it comes from the feed."""
-        self._tellers.append(tell)
+    def on_commit(self, tell: Callable[[AppliedCommit], None]) -> Callable[[], None]:
+        """Tell somebody of every commit, in order, as it comes; what is returned ends that.
+
+        Whatever they raise fails the copy: who missed a commit must not go on.
+        """
+        # Others than those who are being told just now.
+        self._tellers = [*self._tellers, tell]
+
+        def end() -> None:
+            self._tellers = [each for each in self._tellers if each is not tell]
+
+        return end
 
     async def reached(self, position: int) -> None:
         """Wait until a message was taken from the feed and can be read from the store.
@@ -209,8 +226,8 @@ class LocalCopy:
         """Return the unit that a channel belongs to; ``None`` where there is no such channel."""
         return self._book.unit_of_channel(channel)
 
-    def stale_units(self, node: str) -> list[str]:
-        """Return the units of a node that keep the log from being purged.
+    def stale_units(self, node: str | None) -> list[str]:
+        """Return the units of a node, or of nobody, that keep the log from being purged.
 
         Their owner is to append something, be it nothing: a unit without a message has no fence.
         """
@@ -246,6 +263,7 @@ class LocalCopy:
                 before = min(before, end)
             if before > (await self._source.state()).first:
                 await self._source.purge_before(before)
+                self._book.forget_before(before)
 
     # The feed.
 
@@ -309,6 +327,8 @@ class LocalCopy:
         while True:
             await asyncio.sleep(MARK_SECONDS)
             self._mark()
+            with contextlib.suppress(AgentHostError):
+                self._book.forget_before((await self._source.state()).first)
 
     def _mark(self) -> None:
         now = time.monotonic()

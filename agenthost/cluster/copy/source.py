@@ -53,6 +53,10 @@ class LogFeed(Protocol):
 
     def __aiter__(self) -> AsyncIterator[LogMessage]: ...
 
+    async def close(self) -> None:
+        """Hear no more."""
+        ...
+
 
 class CopySource(Protocol):
     """The realm as a copy sees it; everything may raise RealmError."""

@@ -49,17 +49,22 @@ class UnitBook:
         self._changed_units: set[str] = set()
         self._changed_others: set[str] = set()
 
-    async def load(self, store: Store, first: int) -> None:
-        """Read what was stored; disposed units go whose log the stream, from ``first``, forgot."""
+    async def load(self, store: Store) -> None:
+        """Read what was stored."""
         for unit, value in (await store.records(UNITS)).items():
-            owner, last, gone = orjson.loads(value)
-            if gone and last < first:
-                # An empty subject expects nothing again, should the session come back.
-                self._changed_units.add(unit)
-            else:
-                self._units[unit] = _Unit(owner, last, gone)
+            self._units[unit] = _Unit(*orjson.loads(value))
         self._others = {k: v.decode() for k, v in (await store.records(CHANNELS)).items()}
         self._sessions = {k: v.decode() for k, v in (await store.records(OWNERS)).items()}
+
+    def forget_before(self, first: int) -> None:
+        """Forget disposed units of which the stream, which begins with ``first``, has nothing.
+
+        An empty subject expects nothing again, should such a session come back.
+        """
+        forgotten = [n for n, unit in self._units.items() if unit.gone and unit.last < first]
+        for name in forgotten:
+            del self._units[name]
+        self._changed_units.update(forgotten)
 
     def take(self, applied: AppliedCommit) -> None:
         """Take note of a commit."""
@@ -128,9 +133,13 @@ class UnitBook:
         found = self._units.get(unit)
         return 0 if found is None else found.last
 
-    def units_of(self, node: str) -> list[str]:
-        """Return the units that a node owns and that are still there."""
-        return [name for name, unit in self._units.items() if unit.owner == node and not unit.gone]
+    def units_of(self, node: str | None) -> list[str]:
+        """Return the units that a node, or nobody, owns and that are still there."""
+        return [
+            name
+            for name, unit in self._units.items()
+            if unit.owner == node and not unit.gone and name != MISC
+        ]
 
     def unit_of_channel(self, channel: str) -> str | None:
         """Return the unit that a channel belongs to; ``None`` where there is no such channel."""
@@ -148,7 +157,7 @@ class UnitBook:
         ends = (unit.last for name, unit in self._units.items() if name != MISC and not unit.gone)
         return min(ends, default=None)
 
-    def ending_before(self, node: str, message: int) -> list[str]:
+    def ending_before(self, node: str | None, message: int) -> list[str]:
         """Return the units of a node whose logs end before a message."""
         return [unit for unit in self.units_of(node) if self._units[unit].last < message]
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agenthost.cluster.commits import RealmWrite, Tell
+from agenthost.cluster.front.pushes import FeedPushes
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.host.clients.client_records import CLIENTS
+from agenthost.host.delivery.fanout import encode_broadcast
 from agenthost.host.log.channel import AnyChannel, Change
 from agenthost.host.log.deliveries import Broadcast, Notice
 from agenthost.host.log.directory import OWNERS, StaleRead
@@ -33,10 +35,11 @@ from agenthost.host.store import (
     WholeChannel,
 )
 from agenthost.protocol.uris import ROOT
-from agenthost.protocol.versions import sequence_numbers_needed, translator
+from agenthost.protocol.versions import sequence_numbers_needed
 from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
+    from agenthost.cluster.copy.applied import Applied
     from agenthost.cluster.front.ledger import FrontLedger
     from agenthost.cluster.front.news import FeedNews
     from agenthost.host.core import HostCore
@@ -63,25 +66,6 @@ _NOTHING_STORED = StoredChannel("", 0, b"", (), 0)
 _FILLED_IN = ("duration", "startedAt")
 
 
-class AppliedCommit(Protocol):
-    """One message of the feed, with the numbers that its writes have."""
-
-    @property
-    def seq(self) -> int:
-        """The message's place in the stream."""
-        ...
-
-    @property
-    def node(self) -> str:
-        """Who wrote it."""
-        ...
-
-    @property
-    def writes(self) -> tuple[tuple[int, RealmWrite], ...]:
-        """The writes, each with its number."""
-        ...
-
-
 class FeedFollower:
     """Moves the loaded channels of a front on, and sends what happens in them to its clients."""
 
@@ -93,6 +77,7 @@ class FeedFollower:
         self._ledger = ledger
         self._news = news
         self._pending = pending
+        self._pushes = FeedPushes(core)
         # What came while channels were being read: each write with its number, and the size of it
         # all. Nothing up to the floor is in it.
         self._recent: deque[tuple[int, RealmWrite]] = deque()
@@ -100,7 +85,7 @@ class FeedFollower:
         self._floor = ledger.last_seq
         self._directory.on_read(self._catch_up)
 
-    def take(self, applied: AppliedCommit) -> None:
+    def take(self, applied: Applied) -> None:
         """Show what one message says; they come in order, each once."""
         self._remember(applied)
         ledger = self._ledger
@@ -127,23 +112,32 @@ class FeedFollower:
                 ):
                     self._client(client_id, write.value if isinstance(write, PutRecord) else None)
                 case DropChannel(channel=uri):
-                    channel = self._directory.get(uri)
+                    channel = self._shown(uri)
                     # The one channel that is always there: another is about to take its place.
                     if channel is not None and uri != ROOT:
-                        self._directory.end(channel)
+                        self._directory.let_go(channel)
                 case PutRecord() | PutSession() | DropSession():
                     name = write.key if isinstance(write, PutRecord) else write.session
-                    channel = self._directory.get(name)
+                    channel = self._shown(name)
                     if channel is not None:
                         self._restore(channel, write)
+                    if isinstance(write, PutSession):
+                        self._pushes.changed(write)
+                    elif isinstance(write, DropSession):
+                        self._pushes.removed(write.session)
                 case _:
                     pass
         except Exception:
             # One channel's trouble must not hold the feed up for all the others.
             log.exception("what the log says could not be shown: %s", type(write).__name__)
 
+    def _shown(self, uri: str) -> AnyChannel | None:
+        """Return a channel that is in memory and that the log tells of."""
+        channel = self._directory.get(uri)
+        return channel if channel is not None and channel.is_logged else None
+
     def _append(self, number: int, entry: Append) -> None:
-        channel = self._directory.get(entry.channel)
+        channel = self._shown(entry.channel)
         if channel is None or number <= channel.seq:
             return
         action: Action = stored_value(entry.action, channel.uri)
@@ -164,7 +158,7 @@ class FeedFollower:
         if change.states is not None:
             needed = sequence_numbers_needed(action, *change.states)
             if needed > self._ledger.most_actions:
-                self._end_older(channel, number)
+                self._end_older(broadcast)
         self._ledger.deliver(broadcast)
 
     def _show_what_it_names(self, channel: AnyChannel, action: Action) -> None:
@@ -189,15 +183,17 @@ class FeedFollower:
             if source is not None:
                 show_turn(source, origin["turnId"])
 
-    def _end_older(self, channel: AnyChannel, number: int) -> None:
+    def _end_older(self, broadcast: Broadcast) -> None:
         """Let those start from a snapshot for whose version there are not enough numbers."""
-        for subscription in channel.subscriptions.values():
-            if not translator(subscription.connection.version).is_identity:
-                subscription.from_seq = number
-                subscription.connection.end(CloseCode.TRY_AGAIN_LATER, RESUME)
+        for subscription in broadcast.channel.subscriptions.values():
+            connection = subscription.connection
+            told = encode_broadcast(broadcast, connection.version, subscription.uri)
+            if len(told) > self._ledger.most_actions:
+                subscription.from_seq = broadcast.seq
+                connection.end(CloseCode.TRY_AGAIN_LATER, RESUME)
 
     def _tell(self, number: int, write: Tell) -> None:
-        channel = self._directory.get(write.channel)
+        channel = self._shown(write.channel)
         if channel is None:
             return
         params = stored_value(write.params, write.channel)
@@ -206,7 +202,7 @@ class FeedFollower:
         self._ledger.deliver(Notice(channel, write.method, params))
 
     def _created(self, number: int, write: SaveSnapshot) -> None:
-        channel = self._directory.get(write.channel)
+        channel = self._shown(write.channel)
         if channel is not None and number > channel.seq:
             # It went with what came before, except where it may not be missing.
             state = stored_value(write.state, write.channel)
@@ -247,7 +243,7 @@ class FeedFollower:
 
     # Channels that are being read.
 
-    def _remember(self, applied: AppliedCommit) -> None:
+    def _remember(self, applied: Applied) -> None:
         if not self._directory.is_reading:
             self._recent.clear()
             self._recent_bytes = 0

@@ -34,6 +34,7 @@ from agenthost.host.clients.subscriptions import missing_channel
 from agenthost.host.files.client_resources import is_clients
 from agenthost.host.files.content import is_content
 from agenthost.protocol.methods import METHODS, Beside
+from agenthost.protocol.own_members import FORK
 from agenthost.protocol.uris import ROOT, canonical
 
 if TYPE_CHECKING:
@@ -389,6 +390,12 @@ class Forwarding:
         if uri != ROOT and await self.core.directory.find(uri) is not None:
             # Its owner says that it is there already.
             return self._unit_of(uri)
+        match (params.get("_meta") or {}).get(FORK):
+            case {"session": str(source)}:
+                found = await self.core.directory.find(source)
+                if found is not None:
+                    # A fork is made where its source is; its owner may show turns there for it.
+                    return f"{_NODE}{await self._owner_or_error(self._unit(found))}"
         directories = params.get("workingDirectories")
         if directories is None:
             directory = params.get("workingDirectory")

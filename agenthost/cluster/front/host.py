@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from agenthost.cluster.front.follower import AppliedCommit, FeedFollower, Pending
+from agenthost.cluster.front.follower import FeedFollower, Pending
 from agenthost.cluster.front.ledger import FrontLedger, ReadableCopy
 from agenthost.cluster.front.news import FeedNews
 from agenthost.host.channels.session.active_clients import ActiveClients
@@ -25,6 +25,7 @@ from agenthost.protocol.uris import AUTOMATIONS, ROOT
 from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
+    from agenthost.cluster.copy.applied import Applied
     from agenthost.host.clients.wire_log import WireLog
     from agenthost.host.core import HostCore
     from agenthost.host.elsewhere import Elsewhere
@@ -39,7 +40,7 @@ class FrontCopy(ReadableCopy, Protocol):
         """Where everything is read from; it is open already."""
         ...
 
-    def on_commit(self, tell: Callable[[Any], None]) -> None:
+    def on_commit(self, tell: Callable[[Applied], None]) -> None:
         """Tell somebody of every message of the feed, in order, before it can be read."""
         ...
 
@@ -63,8 +64,8 @@ class FrontHost(Host):
             copy: the local copy of the realm, open and caught up.
             elsewhere: who carries out what clients ask for.
             node: the name of the node.
-            append: adds writes that need no owner to the realm (the unit ``MISC``), now or later;
-                without any writes it is to append an empty message.
+            append: adds writes that need no owner to the realm (the unit ``MISC``), in its own
+                time; without any writes it is to append an empty message.
             pending: what a client has dispatched that was not answered yet.
             host_settings: as those of every `Host`.
         """
@@ -95,10 +96,12 @@ class FrontHost(Host):
         assert isinstance(ledger, FrontLedger)
         core.effects.silence()
         core.directory.ask_nobody()
+        core.directory.reads_logged_only = True
         core.clients.node = self._node
         core.active_clients = _NobodyActive(core.clients, core.writer, core.directory, core.effects)
         core.news = news = FeedNews(core, ledger.last_seq)
         self._follower = FeedFollower(core, ledger, news, self._pending)
+        self._elsewhere.attach(core)
         return core
 
     async def _open(self, core: HostCore) -> None:
@@ -127,7 +130,11 @@ class FrontHost(Host):
         for connection in list(self._connections):
             connection.end(CloseCode.GOING_AWAY, STOPPING)
 
-    def _take(self, applied: AppliedCommit) -> None:
+    async def _stop(self) -> None:
+        await self._elsewhere.close()
+        await super()._stop()
+
+    def _take(self, applied: Applied) -> None:
         if self._core is not None and self._follower is not None:
             self._follower.take(applied)
             self._heard.set()

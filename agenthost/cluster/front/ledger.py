@@ -86,6 +86,11 @@ class FrontLedger(Ledger):
         """How many messages were shown that may not be readable yet."""
         return max(0, self.position - self._readable)
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody has seen more elsewhere than has come here."""
+        return bool(self._awaited)
+
     async def open(self) -> None:
         """Wait until what the feed has brought so far can be read."""
         await self.settle()
@@ -122,7 +127,7 @@ class FrontLedger(Ledger):
 
         More are asked for in time, so that they run out only where the realm cannot be reached.
         """
-        self._seq = min(self._seq + count, self._free_through)
+        self._seq = max(self._seq, min(self._seq + count, self._free_through))
         is_low = self._free_through - self._seq < FEW_NUMBERS
         if is_low and not self._is_taking and not self._has_asked:
             self._has_asked = True

@@ -98,12 +98,12 @@ class Claims:
         raise NobodyOwns(f"nobody could take charge of {unit}: {why}; try again")
 
     async def ask(
-        self, node: str, unit: str, verb: str = "claim", **more: object
+        self, node: str, unit: str, verb: str = "claim", *, timeout: float = _ANSWER, **more: object
     ) -> dict[str, Any]:
         """Ask a node to take charge of a unit, or something else about it; answer what it says."""
         question = orjson.dumps({"unit": unit, "from": self._own_node, **more})
         try:
-            answer = await self._link.request(f"{verb}.{node}", question, _ANSWER)
+            answer = await self._link.request(f"{verb}.{node}", question, timeout)
             told = orjson.loads(answer)
         except (AgentHostError, TimeoutError, OSError, orjson.JSONDecodeError) as error:
             log.info("%s did not answer about %s: %s", node, unit, error)

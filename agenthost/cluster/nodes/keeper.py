@@ -227,7 +227,10 @@ class Keeper:
                 else:
                     result = await answer(owner, unit, told)
             except (AgentHostError, TimeoutError) as error:
-                result = {"error": str(error)}
+                result = {"error": str(error) or f"{self._node} could not do it in time"}
+            except Exception:
+                log.exception("%s could not be handed on or taken", unit)
+                result = {"error": f"{self._node} failed at it"}
             reply(orjson.dumps(result))
 
         def hear(subject: str, body: bytes, reply: Reply | None) -> None:
@@ -279,7 +282,8 @@ class Keeper:
         if owner is None:
             return
         end = asyncio.get_running_loop().time() + wait
-        idle, running = [], []
+        idle: list[str] = []
+        running: list[str] = []
         for unit in sorted(owner.owned):
             (running if await self._is_running(unit) else idle).append(unit)
         gate = asyncio.Semaphore(_AT_ONCE)
@@ -290,8 +294,9 @@ class Keeper:
                 return
             try:
                 await self._hand_over(owner, unit, to, patience)
-            except (AgentHostError, TimeoutError) as error:
-                log.warning("%s could not be handed to %s: %s", unit, to, error)
+            except Exception as error:
+                # The others are handed over all the same.
+                log.warning("%s could not be handed to %s: %r", unit, to, error)
 
         async def hand_in_order(unit: str) -> None:
             async with gate:

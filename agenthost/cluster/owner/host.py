@@ -173,7 +173,7 @@ class OwnerHost(Host):
                 await core.writer.ledger.settle()
             # Nothing is awaited from here on until nothing of it can be written any more.
             for channel in self._channels_of(core, unit):
-                core.directory.end(channel)
+                core.directory.let_go(channel)
             await self._owner_store.release(unit, to)
 
     async def renew(self, units: Iterable[str]) -> None:

@@ -67,7 +67,7 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     snapshots = []
     for uri, channel in channels.items():
         subscription = subscribe_from_now(connection, channel, uri)
-        if channel.kind.has_state:
+        if channel.kind.has_state and not subscription.is_quiet:
             snapshots.append(snapshot(connection, channel, subscription))
     result: JsonObject = {
         "protocolVersion": agreed.answer,

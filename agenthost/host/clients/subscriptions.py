@@ -43,7 +43,7 @@ async def subscribe(connection: Connection, params: JsonObject) -> EncodedResult
         max_latency=min(latency / 1000, MOST_LATENCY) if latency else None,
     )
     connection.core.clients.note_view(connection.client_id, channel.uri, subscription.view)
-    if not channel.kind.has_state:
+    if not channel.kind.has_state or subscription.is_quiet:
         return EncodedResult(b"{}")
     return EncodedResult(b'{"snapshot":', *snapshot(connection, channel, subscription), b"}")
 

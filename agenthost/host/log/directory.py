@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from agenthost.clock import Clock
 from agenthost.host.log.channel import AnyChannel, LiveChannel, OwnerChannel
 from agenthost.host.log.effects import Effects
-from agenthost.host.log.kind import AnyKind, ChannelKind, S
+from agenthost.host.log.kind import AnyKind, ChannelKind, Kept, S
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.replay import replay_horizon
 from agenthost.host.log.stored_values import stored_value
@@ -84,6 +84,9 @@ class Directory:
         self._followers: list[Callable[[AnyChannel, int], None]] = []
         # Session -> channels that were given to it before it was in memory.
         self._orphans: dict[str, list[AnyChannel]] = {}
+        # Whether what is stored of other channels than logged ones is not all there is to them, so
+        # that those are opened by whoever is asked for what is missing.
+        self.reads_logged_only = False
         # How many left memory so far: what was read before one did may not be the newest.
         self._forgotten = 0
 
@@ -236,12 +239,12 @@ class Directory:
 
     def drop(self, channel: AnyChannel) -> None:
         """Forget a channel, in memory and in the store; its subscriptions end."""
-        self.end(channel)
+        self.let_go(channel)
         if channel.is_logged:
             self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
 
-    def end(self, channel: AnyChannel) -> None:
-        """Forget a channel that is gone, in memory alone; its subscriptions end."""
+    def let_go(self, channel: AnyChannel) -> None:
+        """Forget a channel in memory alone; its subscriptions end."""
         self._forget(channel)
 
         def end_subscriptions() -> None:
@@ -340,7 +343,7 @@ class Directory:
             await self._ledger.settle()
         forgotten = self._forgotten
         whole = await self._store.load_whole(uri, self._buckets, OWNERS)
-        if whole is None:
+        if whole is None or (self.reads_logged_only and not self._is_logged(whole)):
             return None
         session = _owner_of(whole)
         if session is not None and session not in self._loaded:
@@ -368,6 +371,10 @@ class Directory:
             if self.has(orphan) and orphan.session == uri:
                 channel.holds += 1
         return channel
+
+    def _is_logged(self, whole: WholeChannel) -> bool:
+        kind = self._kinds.get(whole.stored.kind)
+        return kind is None or kind.kept is Kept.LOGGED
 
     def _rebuild(self, uri: str, whole: WholeChannel) -> AnyChannel:
         stored = whole.stored

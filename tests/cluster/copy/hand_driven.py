@@ -87,6 +87,9 @@ class HandDrivenFeed:
     def heard_at(self) -> float:
         return self._realm.heard_at
 
+    async def close(self) -> None:
+        pass
+
     async def __aiter__(self) -> AsyncIterator[Message]:
         while True:
             while self._after >= self._realm.last:

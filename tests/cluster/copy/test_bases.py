@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from agenthost.cluster.commits import Own
 from agenthost.cluster.copy import LocalCopy, bases
 from agenthost.cluster.copy import local_copy as settings
 from agenthost.cluster.copy.source import CopyFailed
 from agenthost.cluster.units import MISC
-from agenthost.host.store import PutRecord
+from agenthost.host.store import DropSession, PutRecord
 from tests.cluster.copy.hand_driven import HandDrivenRealm, created, said
 
 SESSION, CHAT = "session:/1", "chat:/1"
@@ -143,3 +144,28 @@ async def test_a_base_is_due_by_messages_and_by_bytes(
         monkeypatch.setattr(bases, "BASE_EVERY", 1_000)
         monkeypatch.setattr(bases, "BASE_BYTES", 1)
         assert await copy.base_is_due()
+
+
+async def test_a_disposed_session_is_forgotten_with_its_last_message(
+    realm: HandDrivenRealm, tmp_path: Path
+) -> None:
+    """So that it can come back under its name: the server expects nothing there either."""
+    realm.append("session:/gone", *created("session:/gone", "chat:/gone"))
+    realm.append("session:/gone", DropSession("session:/gone"))
+    await with_a_base(realm, tmp_path / "a")
+    assert realm.first > 2
+    for folder in ("a", "b"):
+        async with copy_of(realm, tmp_path / folder) as copy:
+            assert copy.last_of("session:/gone") == 0
+            assert copy.last_of(SESSION) == realm.last
+
+
+async def test_what_nobody_owns_is_stale_too(
+    realm: HandDrivenRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "STALE_MESSAGES", 50)
+    realm.append("session:/left", *created("session:/left", "chat:/left"), Own(None))
+    await with_a_base(realm, tmp_path / "a")
+    assert realm.first == 1
+    async with copy_of(realm, tmp_path / "a") as copy:
+        assert copy.stale_units(None) == ["session:/left"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,11 @@ from agenthost.host.store import (
     PutRecord,
     PutSession,
     SaveSnapshot,
+    StoreError,
     StoreMisuse,
     TrimLog,
 )
+from tests.cluster.copy import victim
 from tests.cluster.copy.hand_driven import HandDrivenRealm, created, said
 
 SESSION, CHAT = "session:/1", "chat:/1"
@@ -314,3 +317,60 @@ async def test_what_is_stored_is_json_that_hosts_can_read(
         assert whole is not None
         assert whole.owner is not None
         assert json.loads(whole.stored.state)["title"] == "t"
+
+
+async def test_a_disk_that_takes_no_more_fails_the_copy(
+    realm: HandDrivenRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with copy_of(realm, tmp_path / "n") as copy:
+
+        def refuse(*writes: object) -> asyncio.Future[None]:
+            refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            refused.set_exception(StoreError("database or disk is full"))
+            return refused
+
+        monkeypatch.setattr(copy.store, "put", refuse)
+        realm.append(SESSION)
+        with pytest.raises(StoreError, match="full"):
+            await within(copy.reached(1))
+        with pytest.raises(StoreError, match="full"):
+            await within(copy.failed())
+
+
+async def test_who_does_not_listen_any_more_hears_nothing(
+    realm: HandDrivenRealm, tmp_path: Path
+) -> None:
+    copy = copy_of(realm, tmp_path / "n")
+    heard: list[int] = []
+    end = copy.on_commit(lambda applied: heard.append(applied.seq))
+    async with copy:
+        await within(copy.reached(realm.append(SESSION)))
+        end()
+        await within(copy.reached(realm.append(SESSION)))
+    assert heard == [1]
+
+
+async def test_a_node_killed_again_and_again_has_every_commit_once(tmp_path: Path) -> None:
+    """Kills a process that follows a log of its own, which is the same each time."""
+    last = 0
+    for _ in range(3):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.cluster.copy.victim", str(tmp_path / "n")),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        try:
+            async with asyncio.timeout(60):
+                for _ in range(3):
+                    last = int(await process.stdout.readline())
+        finally:
+            process.kill()
+            await process.wait()
+    realm = HandDrivenRealm(tmp_path)
+    victim.fill(realm)
+    async with copy_of(realm, tmp_path / "n") as copy:
+        assert last <= copy.position < realm.last
+        assert copy.last_of(SESSION) == copy.position
+        await within(copy.reached(realm.last))
+        entries = await copy.store.read_after(0, [CHAT])
+    assert [entry.seq for entry in entries] == [number(n, 0) for n in range(2, realm.last + 1)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agenthost.cluster.commits import RealmWrite, Tell
+from agenthost.cluster.copy.applied import Applied
 from agenthost.cluster.front.host import FrontHost
 from agenthost.cluster.numbers import MOST_WRITES, number
 from agenthost.host import Host
@@ -36,22 +37,11 @@ from agenthost.protocol.jsonrpc import dumps
 PATIENCE = 30.0
 
 
-@dataclass(frozen=True)
-class Message:
-    """One message of the feed, as a local copy tells of it."""
-
-    seq: int
-    unit: str
-    id: str
-    node: str
-    writes: tuple[tuple[int, RealmWrite], ...]
-
-
 class Stream:
     """The log of a realm: what is appended, in order, and who reads it."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
+        self.messages: list[Applied] = []
         self.copies: list[HandCopy] = []
 
     @property
@@ -66,7 +56,7 @@ class Stream:
                 (number(message, index), _with_number(write, number(message, index)))
                 for index, write in enumerate(writes[start : start + MOST_WRITES])
             )
-            self.messages.append(Message(message, "@realm", str(message), node, numbered))
+            self.messages.append(Applied(message, "@realm", str(message), node, numbered))
         for copy in self.copies:
             copy.follow()
 
@@ -85,7 +75,7 @@ class HandCopy:
         self.stores.set()
         self._tellers: list[Callable[[Any], None]] = []
         self._stored = 0
-        self._unstored: list[Message] = []
+        self._unstored: list[Applied] = []
         self._storing: asyncio.Task[None] | None = None
         self._changed = asyncio.Condition()
         stream.copies.append(self)
@@ -192,6 +182,12 @@ class Nobody:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
+    def attach(self, core: HostCore) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
     def takes(self, method: str) -> bool:
         return method.startswith(("create", "dispose"))
 
@@ -201,7 +197,7 @@ class Nobody:
     async def side_channel(self, connection: Any, uri: str, method: str, params: Any) -> object:
         raise AssertionError(f"{method} was passed on")
 
-    def dispatch(self, dispatch: Any, channel: Any, action: Any) -> None:
+    async def dispatch(self, dispatch: Any, channel: Any, action: Any) -> None:
         raise AssertionError(f"{action} was passed on")
 
     def followed(self, connection: Any, channel: Any) -> None:
@@ -222,6 +218,12 @@ class Shown:
     copy: HandCopy
     url: str
 
+    async def when(self, holds: Callable[[HostCore], object]) -> None:
+        """Let everybody go on until something holds that no message tells of."""
+        async with asyncio.timeout(PATIENCE):
+            while not holds(self.host.core):  # noqa: ASYNC110
+                await asyncio.sleep(0)
+
 
 @asynccontextmanager
 async def front(stream: Stream, node: str = "n1", **settings: Any) -> AsyncIterator[Shown]:
@@ -232,13 +234,11 @@ async def front(stream: Stream, node: str = "n1", **settings: Any) -> AsyncItera
         copy.follow()
         if copy.position:
             await copy.reached(copy.position)
-        host = FrontHost(
-            copy,
-            Nobody(),
-            node=node,
-            append=partial(stream.append, node=node),
-            **settings,
-        )
+
+        def append(writes: Sequence[Write]) -> None:
+            asyncio.get_running_loop().call_soon(stream.append, writes, node)
+
+        host = FrontHost(copy, Nobody(), node=node, append=append, **settings)
         await stack.enter_async_context(host)
         try:
             yield Shown(host, copy, await host.listen(port=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -81,8 +81,8 @@ class Machine:
     def __init__(self, subjects: PlainSubjects, log: SharedLog, name: str) -> None:
         self.name = name
         self.log = log
-        self.link: Any = subjects.link()
-        self.copy: Any = WholeCopy(log)
+        self.link = cast(Any, subjects.link())
+        self.copy = cast(Any, WholeCopy(log))
         self.owned: frozenset[str] = frozenset()
         self.led = 0
         self.given_up: list[tuple[str, float]] = []
