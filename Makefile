@@ -33,7 +33,7 @@ format: setup  ## apply formatting and safe lint fixes
 test: setup check  ## everything CI runs: checks, then the tests (THOROUGH=1: more random examples)
 	$(BIN)/python tools/web.py test
 	@$(BIN)/python tools/browser.py
-	$(BIN)/pytest -n auto --dist worksteal
+	@$(BIN)/python -m tools.suite
 
 bench: setup  ## print benchmark figures
 	$(BIN)/python -m benchmarks

@@ -10,6 +10,17 @@ from tests.web.browsing import Tab
 
 __all__ = ["ChatPage"]
 
+_UNCOVERED = """new Promise(resolve => {
+  const look = () => (history.state?.layer ? setTimeout(look, 20) : resolve(true));
+  look();
+})"""
+
+# Notes whether the next press was let go by: a guarded button prevents the default of such a one.
+_WATCH_PRESS = """() => {
+  window.__wentBy = false;
+  addEventListener('click', event => { window.__wentBy = event.defaultPrevented; }, {once: true});
+}"""
+
 
 class ChatPage:
     """What a person does with the chat that a tab shows."""
@@ -40,7 +51,7 @@ class ChatPage:
 
     async def press(self, name: str | re.Pattern[str]) -> None:
         """Press a button, once it may be."""
-        await self.button(name).click()
+        await self._click(self.button(name))
 
     async def waiting(self) -> Locator:
         """Return where what waits is answered: its card, or on a phone the sheet that shows it."""
@@ -55,7 +66,16 @@ class ChatPage:
 
     async def confirm(self, place: Locator, name: str) -> None:
         """Press a button, once it is alive: a moment after it appeared where it is."""
-        await place.get_by_role("button", name=name, exact=True).last.click()
+        await self._click(place.get_by_role("button", name=name, exact=True).last)
+
+    async def _click(self, button: Locator) -> None:
+        """Press a button; one that moved just before lets the press go by, and is pressed again."""
+        is_guarded = await button.evaluate("button => button.closest('.ui-guarded') !== null")
+        while True:
+            await self.page.evaluate(_WATCH_PRESS)
+            await button.click()
+            if not is_guarded or not await self.page.evaluate("window.__wentBy"):
+                return
 
     async def reads(self, *texts: str | re.Pattern[str]) -> None:
         """Wait until the transcript shows texts."""
@@ -64,7 +84,8 @@ class ChatPage:
 
     async def uncovered(self) -> None:
         """Wait until the page has gone back from what lay over it: going elsewhere meets that."""
-        await self.page.wait_for_function("!history.state?.layer")
+        # Playwright's own way to wait for this asks again by `eval`, which the page's policy stops.
+        await self.page.evaluate(_UNCOVERED)
 
     async def at_rest(self) -> None:
         """Wait until no turn runs."""

@@ -230,22 +230,23 @@ def waiting_in(state: Json, answered: set[str]) -> Json | None:
 
 
 async def assert_same(mirror: Mirror, client: WireClient, run: Run) -> Json:
-    """Check that the mirror holds what the host does; return what it reported."""
-    differing: dict[str, tuple[Any, Any]] = {}
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            told = await mirror.ask(do="report")
-            states: dict[str, Json] = told["states"]
-            fresh = {uri: promised(await client.fresh(uri), VERSION) for uri in states}
-            held = {uri: promised(state, VERSION) for uri, state in states.items()}
-            differing = {uri: (held[uri], fresh[uri]) for uri in fresh if held[uri] != fresh[uri]}
-            again = await mirror.ask(do="report")
-            # What the host does by itself, such as looking at changes, may have come in between.
-            if again["states"] == states:
-                break
-    assert not differing, differing
-    assert states.keys() >= {ROOT, *run.sessions}
-    return told
+    """Wait until the mirror holds what the host does; return what it reported.
+
+    What the host does by itself, such as looking at changes, may come while it is asked, and may be
+    on its way to the mirror still; only what stays different was lost.
+    """
+    clock = asyncio.get_running_loop().time
+    ends = clock() + PATIENCE
+    while True:
+        told = await mirror.ask(do="report")
+        states: dict[str, Json] = told["states"]
+        fresh = {uri: promised(await client.fresh(uri), VERSION) for uri in states}
+        held = {uri: promised(state, VERSION) for uri, state in states.items()}
+        differing = {uri: (held[uri], fresh[uri]) for uri in fresh if held[uri] != fresh[uri]}
+        missing = {ROOT, *run.sessions} - states.keys()
+        if not differing and not missing:
+            return told
+        assert clock() < ends, (differing, missing)
 
 
 def the_node() -> Path:

@@ -41,6 +41,9 @@ async () => {
 }
 """
 
+# Lets the browser say that there is no network.
+NO_NETWORK = "Object.defineProperty(navigator, 'onLine', {get: () => false})"
+
 
 async def test_a_link_to_a_turn_leads_to_it_through_older_pages(
     browser: Browser, shared_host: ServedHost
@@ -66,13 +69,16 @@ async def test_without_a_network_the_page_shows_what_it_has(
         async with open_tab(browser, host, DESKTOP, "/s/offline") as tab:
             page, box = tab.page, ChatPage(tab).box
             await ChatPage(tab).reads("You said")
-            await page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+            await tab.installed()
             # A while after it was shown, so that a stream is not written at every frame.
             await page.evaluate(KEPT)
             await host.stop()
             await page.context.set_offline(True)
             await tab.shows("You are offline. Drafts are kept, nothing is sent.")
             await box.fill("written without a network")
+            # A browser that plays at having no network may forget in a reload to say so, though not
+            # to refuse every request; one that really has none says so from the beginning.
+            await page.add_init_script(NO_NETWORK)
             await page.reload()
             await tab.shows("You are offline. Drafts are kept, nothing is sent.")
             await ChatPage(tab).reads("kept for later")

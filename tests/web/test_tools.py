@@ -165,8 +165,9 @@ async def test_a_phone_reads_what_would_run_before_it_answers(
             assert not wide
             await sheet.get_by_role("radio", name="Not in this session").check()
             await page.confirm(sheet, "Answer")
-            await page.at_rest()
+            # First: what lies under a sheet is out of reach, so that a turn seems to rest there.
             await page.uncovered()
+            await page.at_rest()
             await tab.open("/s/many?panel=tools", signed_in=False)
             await expect(entry(tab, "server0").get_by_text("not trusted")).to_be_visible()
             await looked_at(tab, "phone")

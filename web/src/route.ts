@@ -53,9 +53,13 @@ export class Places {
     this.afterOwnSteps(() => {
       // Somebody went elsewhere from it, and its entry is that place's now.
       if (layerIn(this.window.history.state) !== id) return;
-      this.ownSteps += 1;
-      this.window.history.back();
+      this.stepBack();
     });
+  }
+
+  private stepBack(): void {
+    this.ownSteps += 1;
+    this.window.history.back();
   }
 
   // Going back takes a while, and until it is done the history still stands on the entry that goes.
@@ -67,6 +71,9 @@ export class Places {
   private popped(): void {
     if (this.ownSteps > 0) {
       this.ownSteps -= 1;
+      const below = layerIn(this.window.history.state);
+      // A layer that was taken away while another lay over it: its entry could not be dropped before.
+      if (this.ownSteps === 0 && below !== undefined && !this.layers.some(layer => layer.id === below)) this.stepBack();
       while (this.ownSteps === 0 && this.afterSteps.length) this.afterSteps.shift()?.();
       return;
     }

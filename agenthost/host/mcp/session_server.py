@@ -254,7 +254,9 @@ class SessionServer:
         """Call a tool for a turn; AgentError if there is no result. Cancelled, the call is too."""
         handle = self._handle
         if not self.is_ready_for(turn) or handle is None:
-            raise AgentError(f"the MCP server {self.name} is not running", "mcpServerGone")
+            # It may have ended after the call was decided on: then its end is the call's reason.
+            why = f": {self.fare.detail}" if self.fare.detail else ""
+            raise AgentError(f"the MCP server {self.name} is not running{why}", "mcpServerGone")
         self.calls[call] = RunningMcpCall(turn, call)
         self.idle.clear()
         try:

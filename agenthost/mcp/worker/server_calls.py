@@ -41,7 +41,7 @@ async def call_tool(run: ServerRun, host: HostPipe, command: JsonObject) -> Json
     Raises:
         McpFailed: there is none.
     """
-    client = _ready(run)
+    client = await _ready(run)
     with run.calls.run(command["call"]) as running:
         progress = _Progress(host, command["id"], running)
         traceparent = command["traceparent"]
@@ -64,7 +64,7 @@ async def send_request(run: ServerRun, command: JsonObject) -> JsonObject:
     Raises:
         McpFailed: there is no result.
     """
-    client, method = _ready(run), command["method"]
+    client, method = await _ready(run), command["method"]
     if method not in _PASSED_ON:
         raise McpFailed(f"{method} is not passed on", "refused", code=METHOD_NOT_FOUND)
     # Of these very types: otherwise pydantic takes the params for some of its own, and drops them.
@@ -81,10 +81,13 @@ def _meta(traceparent: str) -> RequestParamsMeta:
     return cast("RequestParamsMeta", {"traceparent": traceparent})
 
 
-def _ready(run: ServerRun) -> Client:
-    if run.client is None:
-        raise McpFailed(run.outcome.detail or "it is not running", "closed")
-    return run.client
+async def _ready(run: ServerRun) -> Client:
+    if run.client is not None:
+        return run.client
+    if not run.settled.is_set():
+        raise McpFailed("it is not running", "closed")
+    # Between its end and the reason for it: who called it a moment too late is told the reason too.
+    raise await run.ended()
 
 
 async def _failed(run: ServerRun, running: RunningCall, error: Exception) -> McpFailed:

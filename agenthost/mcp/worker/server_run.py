@@ -105,6 +105,7 @@ class ServerRun:
         await self._log.flush(everything=True)
         await self._tell(outcome)
         self.settled.set()
+        self.reasoned.set()
         self.finished.set()
 
     async def stop(self) -> None:
@@ -131,9 +132,16 @@ class ServerRun:
             async with asyncio.timeout(_EXPLANATION):
                 await self.reasoned.wait()
         except TimeoutError:
-            return told
-        detail = self.outcome.detail or "the server was stopped"
-        return McpFailed(detail, "closed")
+            if self.client is not None:
+                return told
+        return await self.ended()
+
+    async def ended(self) -> McpFailed:
+        """Return how it ended, once that is known; for one that is ending, or has ended."""
+        await self.reasoned.wait()
+        outcome = self.outcome
+        stopped = "the server was stopped" if outcome.state == "stopped" else "it is not running"
+        return McpFailed(outcome.detail or stopped, "closed")
 
     async def _whole_run(self) -> Outcome:
         if (problem := self._declaration.problem()) is not None:

@@ -348,6 +348,9 @@ async def test_a_crash_takes_its_tools_away_and_is_told() -> None:
     told.worker.crash(told.handle, "it was killed by SIGKILL")
     assert told.kind == "error"
     assert told.server.fare.detail == "it was killed by SIGKILL"
+    # Also to a call that was decided on before.
+    with pytest.raises(AgentError, match="is not running: it was killed by SIGKILL"):
+        await told.server.call(turn_of("t1"), "echo", "1", {})
 
 
 @pytest.mark.parametrize("ask", ["elicit", "sample"])

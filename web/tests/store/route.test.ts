@@ -122,6 +122,31 @@ describe('the history', () => {
     expect([closed, places.route.value.at]).toEqual([[], 'list']);
   });
 
+  test('sheets that close from below, at once or one after the other, leave nothing to go back through', () => {
+    for (const settle of [() => {}, () => window.settle()]) {
+      const closing = [layer('one'), layer('two'), layer('three')];
+      for (const close of closing) {
+        close();
+        settle();
+      }
+      window.settle();
+      expect([window.history.state, window.path, window.index]).toEqual([null, '/new', 1]);
+    }
+    window.back();
+    expect([closed, places.route.value.at]).toEqual([[], 'list']);
+  });
+
+  test('a sheet that closes below another leaves the other open', () => {
+    const one = layer('one');
+    const two = layer('two');
+    one();
+    window.settle();
+    places.go({at: 'inspect'});
+    two();
+    window.settle();
+    expect([closed, window.path, places.route.value.at]).toEqual([[], '/inspect', 'inspect']);
+  });
+
   test('going elsewhere from a sheet, closed before or after, leads back to below it', () => {
     const close = layer('one');
     close();
