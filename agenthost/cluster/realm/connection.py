@@ -33,7 +33,7 @@ Handler: TypeAlias = Callable[[str, bytes, Reply | None], None]
 # Seconds after which a first connection will not come about; later ones are tried for ever.
 _PATIENCE = 10.0
 _RETRY = 0.25
-# A server that is paused answers no pings: after three of these it is left for another.
+# A server that is paused answers no pings: after four of these it is left for another.
 _PING = 1.0
 # What waits to be written, in bytes, above which plain messages are dropped.
 _MOST_WAITING = 16 * 1024 * 1024
@@ -260,7 +260,7 @@ class RealmLink:
                     reconnect_time_wait=_RETRY,  # type: ignore[arg-type]
                     connect_timeout=2,
                     ping_interval=_PING,  # type: ignore[arg-type]
-                    max_outstanding_pings=2,
+                    max_outstanding_pings=3,
                     pending_size=_GATHERED,
                     # Without it, writing to a server that is paused waits for ever.
                     flush_timeout=1.0,
