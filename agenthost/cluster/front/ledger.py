@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from agenthost.cluster.numbers import MOST_WRITES, message_of, number
+from agenthost.errors import AgentHostError
 from agenthost.host.clients.client_records import CLIENTS
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import (
@@ -29,8 +30,10 @@ from agenthost.host.store import (
 if TYPE_CHECKING:
     from agenthost.host.log.deliveries import Delivery
 
-# Seconds that a client waits for what it has seen elsewhere, before it gets snapshots.
+# Seconds that a client waits for what it has seen elsewhere, before the realm itself is asked where
+# its log ends; and for that. Well below what a handshake may take.
 CATCH_UP_SECONDS = 2.0
+END_SECONDS = 20.0
 # Free numbers below which the realm is asked for one more message, which brings a thousand.
 FEW_NUMBERS = 256
 # Of the four numbers of a write the first is for turns that must be shown before it.
@@ -47,6 +50,10 @@ class ReadableCopy(Protocol):
 
     async def reached(self, position: int) -> None:
         """Wait until everything up to a message can be read."""
+        ...
+
+    async def caught_up(self) -> None:
+        """Wait until everything can be read that is in the realm's log at the time of the call."""
         ...
 
 
@@ -107,20 +114,35 @@ class FrontLedger(Ledger):
             self._readable = max(self._readable, position)
         await super().settle()
 
-    async def reach(self, seq: int) -> None:
-        """Wait a while for what a client has seen on another node, and go on above it."""
+    async def reach(self, seq: int) -> bool:
+        """Wait a while for what a client has seen on another node, and go on above it.
+
+        False where it does not come although it may be in the log: a server that is gone can
+        silence the feed of one node for long, while others go on.
+        """
         message = message_of(seq)
         if message > self.position:
-            waiter = asyncio.get_running_loop().create_future()
-            self._awaited[waiter] = message
+            await self._wait_for(message)
+        if message > self.position:
             try:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(CATCH_UP_SECONDS):
-                        await waiter
-            finally:
-                self._awaited.pop(waiter, None)
+                async with asyncio.timeout(END_SECONDS):
+                    await self._copy.caught_up()
+            except (TimeoutError, AgentHostError):
+                return message <= self.position
         if message <= self.position:
             self._seq = max(self._seq, min(seq, self._free_through))
+        # What the client has seen is not in this realm, if it has not come by now.
+        return True
+
+    async def _wait_for(self, message: int) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self._awaited[waiter] = message
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CATCH_UP_SECONDS):
+                    await waiter
+        finally:
+            self._awaited.pop(waiter, None)
 
     def take_seq(self, count: int = 1) -> int:
         """Hand out free numbers behind the position, and the last of them again if none is left.

@@ -20,6 +20,7 @@ from agenthost.protocol.own_members import PAGE_PROGRAM, own_members
 from agenthost.protocol.uris import ROOT, canonical
 from agenthost.protocol.versions import negotiate, translator
 from agenthost.tokens import Role
+from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
@@ -98,7 +99,11 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
     core = connection.core
     last_seen = params["lastSeenServerSeq"]
     # What another node has shown may not be here yet.
-    await core.writer.ledger.reach(last_seen)
+    if not await core.writer.ledger.reach(last_seen):
+        # A snapshot would take back what this client was shown. Nothing is answered, or it would
+        # begin anew and get one all the same.
+        connection.end(CloseCode.TRY_AGAIN_LATER, "this node is behind; reconnect to resume")
+        raise NotFound("this node is behind")
     record = core.clients.recall(params["clientId"])
     if record is None:
         raise NotFound("this client is not known here: initialize")

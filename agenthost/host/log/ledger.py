@@ -86,11 +86,12 @@ class Ledger(Generic[D]):
         """How much cannot be read from the store yet: it slows producers down."""
         return self._backlog
 
-    async def reach(self, seq: int) -> None:
-        """Wait for a number that somebody says to have seen; this ledger hands out all of its own.
+    async def reach(self, seq: int) -> bool:
+        """Wait for a number that somebody says to have seen; False where it may still come.
 
-        Only where numbers come from elsewhere too is there anything to wait for, and not for long.
+        This ledger hands out all numbers itself, so that there is nothing to wait for.
         """
+        return True
 
     async def open(self) -> None:
         """Reserve the first block of numbers; call it before anything else."""

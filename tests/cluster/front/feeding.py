@@ -111,6 +111,9 @@ class HandCopy:
         async with asyncio.timeout(PATIENCE), self._changed:
             await self._changed.wait_for(lambda: self._stored >= position)
 
+    async def caught_up(self) -> None:
+        await self.reached(self.stream.last)
+
     async def open(self, stack: AsyncExitStack) -> None:
         self.store = await stack.enter_async_context(self.store)
         await self.store.reserve(1 << 50)

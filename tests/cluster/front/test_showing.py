@@ -128,6 +128,25 @@ async def test_who_saw_what_never_comes_gets_snapshots(monkeypatch: pytest.Monke
         assert (await back.resume(former))["type"] == "snapshot"
 
 
+async def test_a_node_that_is_behind_takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "CATCH_UP_SECONDS", 0.01)
+    monkeypatch.setattr(ledger_module, "END_SECONDS", 0.01)
+    async with realm() as (stream, writer, stack):
+        one = await stack.enter_async_context(front(stream, "one"))
+        two = await stack.enter_async_context(front(stream, "two"))
+        chat = await writer.used_session(SESSION)
+        former = await watching(stack, one, "w", SESSION, chat)
+        two.copy.follows = False
+        await writer.run_turn(chat, "t2", "only seen on the other")
+        await former.turn_end(chat, "t2")
+        former.abort()
+        back = await stack.enter_async_context(open_client(two.url, "w"))
+        with pytest.raises(AssertionError, match="closed"):
+            await back.resume(former)
+        assert await back.end() == (1013, "this node is behind; reconnect to resume")
+        assert back.received == []
+
+
 async def test_the_list_is_told_live_and_to_who_was_away() -> None:
     async with realm() as (stream, writer, stack):
         shown = await stack.enter_async_context(front(stream))
