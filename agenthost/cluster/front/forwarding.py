@@ -76,7 +76,7 @@ class RealmMap(Protocol):
         """Wait until everything up to a message can be read."""
         ...
 
-    def on_commit(self, tell: Callable[[Any], None]) -> None:
+    def on_commit(self, tell: Callable[[Any], None]) -> object:
         """Tell somebody of every commit, in order."""
         ...
 

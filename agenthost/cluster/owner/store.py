@@ -75,7 +75,7 @@ class Copied(Protocol):
         """Whether the feed was heard of late."""
         ...
 
-    def on_commit(self, tell: Callable[[Applied], None]) -> None:
+    def on_commit(self, tell: Callable[[Applied], None]) -> object:
         """Tell somebody of every commit."""
         ...
 
