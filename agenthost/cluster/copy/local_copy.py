@@ -115,8 +115,8 @@ class LocalCopy:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # Not once: a cancel that comes together with an answer is lost by ``wait_for`` of Python
-        # 3.11, which the client of NATS uses.
+        # Not once: a cancel that comes while the client of NATS flushes is swallowed there
+        # (``Client._flush_pending``).
         while asking := [task for task in (self._following, self._marking) if not task.done()]:
             for task in asking:
                 task.cancel()
