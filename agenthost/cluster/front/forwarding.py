@@ -18,13 +18,15 @@ from agenthost.cluster.front.client_links import ClientLinks, Open
 from agenthost.cluster.front.owner_peer import LinkBroken, OwnerPeer
 from agenthost.cluster.front.pending import PendingAction, PendingActions, size_of
 from agenthost.cluster.front.relays import Relays
-from agenthost.cluster.front.routes import ONLY_READ, PLACES, MethodPlace
+from agenthost.cluster.front.routes import MADE, ONLY_READ, PLACES, MethodPlace
 from agenthost.errors import (
     AgentHostError,
+    AlreadyExists,
     AuthRequired,
     Conflict,
     InternalError,
     NotFound,
+    SessionAlreadyExists,
     WireError,
 )
 from agenthost.host.clients.methods import methods
@@ -220,16 +222,24 @@ class Forwarding:
 
         Returns the unit with the answer.
         """
+        made = params.get(MADE.get(method, ""))
+        was_asked = False
         for attempt in range(1, MOST_TRIES + 1):
             unit = await find_unit()
             try:
                 return unit, await self._ask(connection, unit, method, params)
+            except (AlreadyExists, SessionAlreadyExists):
+                if not was_asked:
+                    raise
+                # By the one who was lost before it could say so.
+                return unit, None
             except Conflict as error:
                 # It was somebody's until a moment ago, and nothing was done.
                 if attempt == MOST_TRIES or "owner" not in (error.data or {}):
                     raise
             except LinkBroken as error:
-                harmless = method in ONLY_READ or isinstance(error, NobodyReached)
+                was_asked = was_asked or not isinstance(error, NobodyReached)
+                harmless = method in ONLY_READ or made is not None or not was_asked
                 if attempt == MOST_TRIES or not harmless:
                     raise told(error) from error
             self._claims.forget(unit)
