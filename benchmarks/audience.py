@@ -86,7 +86,7 @@ class _Client:
         self._read_until(b"\r\n\r\n")
         if chat is not None:
             root = {"channel": "ahp-root://"}
-            hello = {"protocolVersions": [version], "clientId": f"crowd-{number}"}
+            hello = {"protocolVersions": [version], "clientId": f"crowd-{os.getpid()}-{number}"}
             self.socket.sendall(_frame({"id": 1, "method": "initialize", "params": root | hello}))
             self._read_until(b'"id":1')
             self.socket.sendall(

@@ -32,6 +32,17 @@ class HostOption(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
+class NodeOption(HostOption):
+    """An option that counts with ``--cluster`` alone; ``agenthost help cluster`` explains it."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, *_: Any
+    ) -> None:
+        """Set the value, or add it where there may be several."""
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [*before, value] if isinstance(before, list) else value)
+
+
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Lays out a command's help so that it fits a screen."""
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from agenthost.cli.commands.serve_cluster import credentials, require_cluster
+from agenthost.cli.connection.command_hints import hint
 from agenthost.cli.diagnostics import Check
 from agenthost.cli.format.terminal_text import one_line
 from agenthost.errors import AgentHostError
@@ -92,7 +93,14 @@ def _clock(report: RealmReport) -> Check:
 
 def _nodes(report: RealmReport) -> list[Check]:
     if not report.nodes:
-        return [Check("nodes", "warning", "none is there", "start one: agenthost serve --cluster")]
+        return [
+            Check(
+                "nodes",
+                "warning",
+                "none is there",
+                f"start one: {hint('serve', '--cluster', 'URL')}",
+            )
+        ]
     checks = []
     for node in report.nodes:
         told = node.values

@@ -48,9 +48,7 @@ _COMMANDS = (
 )
 
 _EXAMPLES = """examples:
-  agenthost serve             run a host; it prints what to do next
-  agenthost chat              talk to an agent of it
-  agenthost help connecting   which host a command is for"""
+  agenthost serve             run a host; it prints what to do next"""
 
 # The shell's own codes for a command that was interrupted, or whose output nobody reads any more.
 _INTERRUPTED, _UNREAD = 130, 141

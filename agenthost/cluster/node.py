@@ -7,12 +7,9 @@ it. An owner host that was fenced is replaced by a new one; everything else ends
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
-import re
 import secrets
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -29,7 +26,7 @@ from agenthost.cluster.front.host import FrontHost
 from agenthost.cluster.links import LinkServer
 from agenthost.cluster.machines import RealmMachines
 from agenthost.cluster.nodes import Claims, Keeper, NodeInfo, Nodes, RootKeeper
-from agenthost.cluster.nodes.node_info import check_node_name
+from agenthost.cluster.nodes.node_name import check_node_name, own_name
 from agenthost.cluster.owner.host import OwnerHost
 from agenthost.cluster.owner.store import OwnerStore
 from agenthost.cluster.realm import Appender, RealmAddress, RealmLink
@@ -47,8 +44,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Below the data directory: the copy, and the name that this machine was given.
-COPY_FOLDER, NAME_FILE = "realm", "node-name"
+# The copy, below the data directory.
+COPY_FOLDER = "realm"
 # Seconds before an owner host is made anew, so that one that cannot live does not keep us busy.
 _RENEWAL_PAUSE = 0.2
 # Seconds between looks at what the log's upkeep needs.
@@ -405,17 +402,3 @@ class ClusterNode:
         log.critical("this node cannot go on: %s", error)
         if not self._failed.done():
             self._failed.set_exception(error)
-
-
-def own_name(data_dir: Path) -> str:
-    """Return the name of the node with a data directory: the machine's, and a few letters."""
-    file = data_dir / NAME_FILE
-    with contextlib.suppress(OSError):
-        kept = file.read_text().strip()
-        if kept:
-            return check_node_name(kept)
-    host = re.sub(r"[^A-Za-z0-9_-]+", "-", socket.gethostname().partition(".")[0]).strip("-")
-    name = f"{host[:40] or 'node'}-{secrets.token_hex(2)}"
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file.write_text(f"{name}\n")
-    return name

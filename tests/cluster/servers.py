@@ -61,6 +61,8 @@ class NatsServer:
         """Have it do nothing, while its connections stay."""
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGSTOP)
+        # One of its threads takes the signal, and the others go on until that one is scheduled.
+        os.waitpid(self._process.pid, os.WUNTRACED)
 
     def resume(self) -> None:
         """Have it go on after a pause."""

@@ -41,14 +41,34 @@ To let others reach a host of yours, from the safest way on:
 `agenthost qr` one for a phone; `agenthost doctor` says what is wrong."""
 """What ``agenthost help connecting`` prints."""
 
-TOPICS = {"connecting": CONNECTING}
+CLUSTER = """Many machines as one host
+
+Each machine runs `agenthost serve --cluster nats://A:4222,nats://B:4222`, with
+the addresses of NATS servers that have JetStream (or in $AGENTHOST_CLUSTER).
+Clients connect to any of them and see all sessions. Further options of serve:
+  --realm NAME     which host, where the servers keep several (main)
+  --node NAME      what this machine is called (its own name, and a few letters)
+  --label K=V      what people shall know of this machine; may be repeated
+  --cluster-credentials FILE
+                   what lets in at the servers ($AGENTHOST_CLUSTER_CREDENTIALS)
+  --drain-seconds S
+                   how long turns may take to end before this machine leaves (30)
+
+All machines need the same --token-file, and each a --data-dir of its own.
+`agenthost nodes` lists them, `agenthost sessions move SESSION --node NAME` moves
+a session; SIGTERM hands all sessions over first, a second one does not wait."""
+"""What ``agenthost help cluster`` prints."""
+
+TOPICS = {"connecting": CONNECTING, "cluster": CLUSTER}
 """What can be asked for besides commands."""
 
 
 def register(subparsers: Subparsers) -> None:
     """Add ``help`` to the argument tree."""
-    help = add_command(subparsers, "help", "explain a command, or connecting", run, _EXAMPLES)
-    help.add_argument("topic", metavar="TOPIC", nargs="*", help="a command, or: connecting")
+    help = add_command(
+        subparsers, "help", "explain a command, connecting, or clusters", run, _EXAMPLES
+    )
+    help.add_argument("topic", metavar="TOPIC", nargs="*", help="a command, connecting, or cluster")
 
 
 def run(args: argparse.Namespace) -> int:

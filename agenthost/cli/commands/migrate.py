@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
 _TELL_EVERY = 100
 
 _EXAMPLES = """examples:
-  agenthost migrate --to nats://n1:4222      this machine's sessions, while no host runs
-  agenthost migrate --from nats://n1:4222 --data-dir /tmp/copy && \\
-      agenthost backup realm.tar --data-dir /tmp/copy
+  agenthost migrate --to nats://n1:4222        while no host runs here
+  agenthost migrate --from nats://n1:4222 --data-dir /tmp/copy
+  agenthost backup realm.tar --data-dir /tmp/copy
 
 It copies, and changes nothing where it reads. A realm, or a folder, that has
 something in it is refused. exit codes: 0 done; 1 not done
@@ -66,6 +65,9 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Copy; 1 with one line when that fails."""
+    # Slow to import: only what runs needs it.
+    import asyncio
+
     data_dir = args.data_dir or default_data_dir()
     use_data_dir(data_dir)
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agenthost.cli.arguments import seconds, setting
+from agenthost.cli.arguments import NodeOption, seconds, setting
 from agenthost.errors import AgentHostError
 
 if TYPE_CHECKING:
@@ -26,6 +26,15 @@ CREDENTIALS_VARIABLE = "AGENTHOST_CLUSTER_CREDENTIALS"
 _SCHEMES = ("nats", "tls", "ws", "wss")
 _DEFAULT_PORT = 4222
 
+HELP = {
+    "--realm": "which host of many this is, on the same servers (main)",
+    "--node": "what this machine is called there (its name and a few letters)",
+    "--label": "what people shall know of this machine; may be repeated",
+    "--cluster-credentials": f"what lets in at the servers (${CREDENTIALS_VARIABLE})",
+    "--drain-seconds": "let turns end before leaving (30)",
+}
+"""What the options of a node mean."""
+
 
 def add_cluster_options(serve: argparse.ArgumentParser) -> None:
     """Add the options of a node."""
@@ -37,26 +46,16 @@ def add_cluster_options(serve: argparse.ArgumentParser) -> None:
         type=servers,
         default=named,
         metavar="URL",
-        help=f"one of many (${SERVERS_VARIABLE})",
+        help="be one machine of many: help cluster",
     )
-    add("--realm", type=realm_name, default="main", metavar="NAME", help="which (%(default)s)")
-    add("--node", metavar="NAME", help="this machine's name there (its own, and a few letters)")
-    add(
-        "--label",
-        action="append",
-        default=[],
-        type=setting,
-        metavar="KEY=VALUE",
-        help="say something of this machine; repeated",
-    )
-    add("--cluster-credentials", type=Path, metavar="FILE", help=f"(${CREDENTIALS_VARIABLE})")
-    add(
-        "--drain-seconds",
-        type=seconds,
-        default=30.0,
-        metavar="S",
-        help="let turns end before leaving (%(default)g)",
-    )
+    for name, kind, default, metavar in (
+        ("--realm", realm_name, "main", "NAME"),
+        ("--node", str, None, "NAME"),
+        ("--label", setting, [], "KEY=VALUE"),
+        ("--cluster-credentials", Path, None, "FILE"),
+        ("--drain-seconds", seconds, 30.0, "S"),
+    ):
+        add(name, action=NodeOption, type=kind, default=default, metavar=metavar, help=HELP[name])
 
 
 def servers(text: str) -> tuple[str, ...]:

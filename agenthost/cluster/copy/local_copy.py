@@ -36,6 +36,8 @@ FRESH_SECONDS = 3.0
 STALE_SECONDS = 15.0
 # Seconds for taking leave of the feed's server, which may be gone.
 CLOSE_SECONDS = 2.0
+# Seconds after which tasks that ask the realm are told again to end.
+CANCEL_SECONDS = 0.2
 # Messages that are taken without a pause for others.
 MESSAGES_AT_ONCE = 32
 # Seconds between two looks at where the feed is.
@@ -77,6 +79,7 @@ class LocalCopy:
         # Where the feed was when, oldest first.
         self._marks: deque[tuple[float, int]] = deque()
         self._following: asyncio.Task[None]
+        self._marking: asyncio.Task[None]
         self._failed: asyncio.Future[None]
         self._making_base = asyncio.Lock()
 
@@ -103,7 +106,7 @@ class LocalCopy:
         self._mark()
         self._following = self._tasks.start(self._follow(), "copy: feed")
         self._tasks.start(self._compactor.run(), "copy: compaction")
-        self._tasks.start(self._keep_marks(), "copy: marks")
+        self._marking = self._tasks.start(self._keep_marks(), "copy: marks")
         return self
 
     async def __aexit__(
@@ -112,6 +115,12 @@ class LocalCopy:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        # Not once: a cancel that comes while the client of NATS flushes is swallowed there
+        # (``Client._flush_pending``).
+        while asking := [task for task in (self._following, self._marking) if not task.done()]:
+            for task in asking:
+                task.cancel()
+            await asyncio.wait(asking, timeout=CANCEL_SECONDS)
         await self._tasks.close()
         if self._feed is not None:
             with contextlib.suppress(TimeoutError, AgentHostError):
@@ -275,6 +284,8 @@ class LocalCopy:
         expected = self.position + 1
         taken = 0
         async for message in feed:
+            if self._failed.done():
+                return
             if message.seq != expected:
                 await self._check_gap(expected, message.seq)
             expected = message.seq + 1

@@ -19,6 +19,7 @@ from agenthost.host.store import (
     DropRecord,
     DropSession,
     PutRecord,
+    PutSession,
     SaveSnapshot,
     Store,
     Write,
@@ -90,9 +91,10 @@ class UnitBook:
                     self._sessions.pop(write.key, None)
                 case DropChannel():
                     self._place(write.channel, None)
-                case DropSession():
-                    if write.session == name:
-                        unit.gone = True
+                case PutSession(session=session) if session == name:
+                    unit.gone = False
+                case DropSession(session=session) if session == name:
+                    unit.gone = True
 
     def _place(self, channel: str, unit: str | None) -> None:
         if self._others.get(channel) != unit:

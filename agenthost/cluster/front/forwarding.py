@@ -9,35 +9,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from agenthost.cluster.commits import Own
+from agenthost.cluster.front.addresses import NODE_LANE, SILENT, Addresses, NobodyReached, told
 from agenthost.cluster.front.client_links import ClientLinks, Open
 from agenthost.cluster.front.owner_peer import LinkBroken, OwnerPeer
 from agenthost.cluster.front.pending import PendingAction, PendingActions, size_of
 from agenthost.cluster.front.relays import Relays
-from agenthost.cluster.front.routes import ONLY_READ, PLACES, MethodPlace
-from agenthost.cluster.units import REALM
+from agenthost.cluster.front.routes import MADE, ONLY_READ, PLACES, MethodPlace
 from agenthost.errors import (
     AgentHostError,
+    AlreadyExists,
     AuthRequired,
     Conflict,
     InternalError,
     NotFound,
-    ProviderNotFound,
-    SessionNotFound,
+    SessionAlreadyExists,
     WireError,
 )
 from agenthost.host.clients.methods import methods
-from agenthost.host.clients.subscriptions import missing_channel
 from agenthost.host.files.client_resources import is_clients
 from agenthost.host.files.content import is_content
 from agenthost.protocol.methods import METHODS, Beside
-from agenthost.protocol.own_members import FORK
 from agenthost.protocol.uris import ROOT, canonical
 
 if TYPE_CHECKING:
+    from agenthost.cluster.front.surroundings import KnownNodes, OwnerClaims, RealmMap
     from agenthost.cluster.realm import RealmLink
     from agenthost.host.clients.connection import Connection
     from agenthost.host.core import HostCore
@@ -55,57 +54,6 @@ REACH_SECONDS = 15.0
 ANSWER_SECONDS, PATIENT_SECONDS = 60.0, 600.0
 # How often one is asked who may have done nothing, and seconds in between.
 MOST_TRIES, PAUSE = 3, 0.1
-LOST = "the machine that worked on this was lost; look whether it was done, and try again"
-SILENT = "no machine of this host could take this in time; try again"
-# Names lanes to a node, whoever owns what there; no unit is called that.
-_NODE = "@node "
-
-
-class RealmMap(Protocol):
-    """What forwarding must know of the local copy."""
-
-    def owner_of(self, unit: str) -> str | None:
-        """Return the node that owns a unit."""
-        ...
-
-    def unit_of_channel(self, channel: str) -> str | None:
-        """Return the unit that a channel belongs to."""
-        ...
-
-    async def reached(self, position: int) -> None:
-        """Wait until everything up to a message can be read."""
-        ...
-
-    def on_commit(self, tell: Callable[[Any], None]) -> None:
-        """Tell somebody of every commit, in order."""
-        ...
-
-
-class KnownNodes(Protocol):
-    """What forwarding must know of the nodes of the realm."""
-
-    @property
-    def living(self) -> Mapping[str, Any]:
-        """The nodes that live, by name."""
-        ...
-
-    def place(
-        self, provider: str | None, directories: Sequence[str], prefer: str | None
-    ) -> str | None:
-        """Return the node for something new."""
-        ...
-
-
-class OwnerClaims(Protocol):
-    """Finds out who owns what."""
-
-    async def owner(self, unit: str) -> str:
-        """Return the living node that has a unit; AgentHostError where none can."""
-        ...
-
-    def forget(self, unit: str) -> None:
-        """Find it out anew the next time."""
-        ...
 
 
 class Forwarding:
@@ -131,8 +79,14 @@ class Forwarding:
         self._open = open
         self.pending = PendingActions() if pending is None else pending
         self.pending.on_expired = self._expired
+        self._addresses = Addresses(copy, nodes, claims, own_node)
         self.relays = Relays(
-            own_node, self.pending, open, claims.owner, copy.unit_of_channel, self._terminals
+            own_node,
+            self.pending,
+            open,
+            claims.owner,
+            copy.unit_of_channel,
+            self._addresses.terminals,
         )
         self._links: dict[Connection, ClientLinks] = {}
         self._core: HostCore | None = None
@@ -147,6 +101,7 @@ class Forwarding:
     def attach(self, core: HostCore) -> None:
         """Take up work for a front, whose parts are made and not opened yet."""
         self._core = core
+        self._addresses.attach(core, self.relays)
         self.relays.attach(core)
 
     async def close(self) -> None:
@@ -173,10 +128,12 @@ class Forwarding:
         elif not channel.is_logged:
             if not follows:
                 self.relays.deserted(channel)
-        elif follows:
-            self._links_of(connection).lane(self._unit(channel)).follow(channel.uri, follows)
+        elif follows and self.core.clients.is_live(connection):
+            self._links_of(connection).lane(self._addresses.unit(channel)).follow(
+                channel.uri, follows
+            )
         elif links is not None:
-            links.lane(self._unit(channel)).follow(channel.uri, follows)
+            links.lane(self._addresses.unit(channel)).follow(channel.uri, follows)
 
     def left(self, connection: Connection) -> None:
         """End a client's links; what is unanswered it sends again where it comes back."""
@@ -188,8 +145,15 @@ class Forwarding:
     def _links_of(self, connection: Connection) -> ClientLinks:
         links = self._links.get(connection)
         if links is None:
+            if not self.core.clients.is_live(connection):
+                # Nobody would ever close them.
+                raise LinkBroken("the client has left")
             links = ClientLinks(
-                connection, self.pending, self._open, self._find_owner, self._claims.forget
+                connection,
+                self.pending,
+                self._open,
+                self._addresses.find_owner,
+                self._claims.forget,
             )
             self._links[connection] = links
         return links
@@ -203,12 +167,12 @@ class Forwarding:
         if not self.core.clients.is_live(connection):
             # It sends it again where it is now.
             return
-        unit = self._unit(channel)
+        unit = self._addresses.unit(channel)
         if not channel.is_logged:
             node = self.relays.node_of(channel.uri)
             if node is None:
                 return self.core.writer.reject(dispatch, "there is no such channel any more")
-            unit = f"{_NODE}{node}"
+            unit = f"{NODE_LANE}{node}"
         again = connection.is_returned
         entry = self.pending.add(dispatch, channel.uri, action, is_again=again)
         self._links_of(connection).lane(unit).dispatch(entry)
@@ -239,7 +203,10 @@ class Forwarding:
         if place is MethodPlace.FILES:
             return await self._files(connection, method, params)
         unit, result = await self._asked_again(
-            connection, method, params, lambda: self._lane_for(place, connection, method, params)
+            connection,
+            method,
+            params,
+            lambda: self._addresses.lane_for(place, connection, method, params),
         )
         self._note(connection, method, params, unit, result)
         return result
@@ -255,18 +222,26 @@ class Forwarding:
 
         Returns the unit with the answer.
         """
+        made = params.get(MADE.get(method, ""))
+        was_asked = False
         for attempt in range(1, MOST_TRIES + 1):
             unit = await find_unit()
             try:
                 return unit, await self._ask(connection, unit, method, params)
+            except (AlreadyExists, SessionAlreadyExists):
+                if not was_asked:
+                    raise
+                # By the one who was lost before it could say so.
+                return unit, None
             except Conflict as error:
                 # It was somebody's until a moment ago, and nothing was done.
                 if attempt == MOST_TRIES or "owner" not in (error.data or {}):
                     raise
             except LinkBroken as error:
-                harmless = method in ONLY_READ or isinstance(error, _NotSent)
+                was_asked = was_asked or not isinstance(error, NobodyReached)
+                harmless = method in ONLY_READ or made is not None or not was_asked
                 if attempt == MOST_TRIES or not harmless:
-                    raise _told(error) from error
+                    raise told(error) from error
             self._claims.forget(unit)
             await asyncio.sleep(PAUSE)
         raise AssertionError("the last try returns or raises")
@@ -276,7 +251,7 @@ class Forwarding:
     ) -> object:
         """Have a client's request to an MCP server carried out, by the owner of its session."""
         asked = {**params, "channel": uri}
-        units = self._followed_units(connection)
+        units = self._addresses.followed_units(connection)
         found = NotFound(f"there is no MCP channel {uri[:200]}")
         return await self._first(connection, units, method, asked, found)
 
@@ -302,9 +277,9 @@ class Forwarding:
         except WireError:
             raise
         except TimeoutError:
-            raise _NotSent(SILENT) from None
+            raise NobodyReached(SILENT) from None
         except (AgentHostError, OSError) as error:
-            raise _NotSent(str(error)) from error
+            raise NobodyReached(str(error)) from error
 
     async def _first(
         self,
@@ -318,21 +293,21 @@ class Forwarding:
         nodes: set[str] = set()
         for unit in units:
             try:
-                node = await self._find_owner(unit)
+                node = await self._addresses.find_owner(unit)
                 if node not in nodes:
                     nodes.add(node)
-                    return await self._ask(connection, f"{_NODE}{node}", method, params)
+                    return await self._ask(connection, f"{NODE_LANE}{node}", method, params)
             except NotFound as refusal:
                 error = refusal
             except WireError:
                 raise
             except AgentHostError as broken:
-                error = _told(broken)
+                error = told(broken)
         raise error
 
     async def _everywhere(self, connection: Connection, method: str, params: JsonObject) -> object:
         """Ask every node; who refuses counts only where nobody accepts."""
-        units = [f"{_NODE}{node}" for node in self._nodes.living]
+        units = [f"{NODE_LANE}{node}" for node in self._nodes.living]
         asking = [self._ask(connection, unit, method, params, ANSWER_SECONDS) for unit in units]
         answers = await asyncio.gather(*asking, return_exceptions=True)
         errors: list[BaseException] = []
@@ -341,81 +316,7 @@ class Forwarding:
                 return answer
             errors.append(answer)
         errors.sort(key=lambda error: (not isinstance(error, AuthRequired), _is_link(error)))
-        raise _told(errors[0]) if errors else InternalError(SILENT)
-
-    # Who is meant.
-
-    async def _lane_for(
-        self, place: MethodPlace, connection: Connection, method: str, params: JsonObject
-    ) -> str:
-        uri = canonical(params["channel"])
-        match place:
-            case MethodPlace.UNIT:
-                return await self._unit_named(uri, method, params)
-            case MethodPlace.PLACED:
-                return await self._placed(uri, params)
-            case MethodPlace.RELAYED:
-                node = self.relays.node_of(uri) or await self._placed_channel(uri)
-                return f"{_NODE}{node}"
-            case MethodPlace.TERMINAL:
-                claim = params["claim"]
-                if claim["kind"] == "session":
-                    return await self._unit_named(canonical(claim["session"]), method, params)
-                return f"{_NODE}{self._own_node}"
-        return REALM
-
-    async def _unit_named(self, uri: str, method: str, params: JsonObject) -> str:
-        if uri == ROOT:
-            return f"{_NODE}{self._own_node}"
-        channel = await self.core.directory.find(uri)
-        if channel is None and method in ("agenthost/restoreSession", "agenthost/purgeSession"):
-            return uri
-        if channel is None:
-            raise missing_channel(self.core, uri)
-        unit = self._unit(channel)
-        destination = params["destination"] if method == "moveChat" else {}
-        other = destination.get("session")
-        if other is not None and canonical(other) != unit:
-            await self._expect_together(unit, canonical(other))
-        return unit
-
-    async def _expect_together(self, unit: str, other: str) -> None:
-        """Refuse what would have to be decided in two places at once."""
-        if await self.core.directory.find(other) is None:
-            raise SessionNotFound(f"there is no session {other}")
-        if await self._owner_or_error(unit) != await self._owner_or_error(other):
-            raise Conflict("the two sessions are on different machines: move one of them first")
-
-    async def _placed(self, uri: str, params: JsonObject) -> str:
-        if uri != ROOT and await self.core.directory.find(uri) is not None:
-            # Its owner says that it is there already.
-            return self._unit_of(uri)
-        match (params.get("_meta") or {}).get(FORK):
-            case {"session": str(source)}:
-                found = await self.core.directory.find(source)
-                if found is not None:
-                    # A fork is made where its source is; its owner may show turns there for it.
-                    return f"{_NODE}{await self._owner_or_error(self._unit(found))}"
-        directories = params.get("workingDirectories")
-        if directories is None:
-            directory = params.get("workingDirectory")
-            directories = [directory] if directory is not None else []
-        provider = params.get("provider")
-        node = self._nodes.place(provider, directories, None)
-        if node is None and provider is not None:
-            raise ProviderNotFound(f"no machine of this host has an agent {provider}")
-        return f"{_NODE}{node or self._own_node}"
-
-    async def _placed_channel(self, uri: str) -> str:
-        try:
-            node = await self.relays.place(uri)
-        except WireError:
-            raise
-        except AgentHostError as error:
-            raise _told(error) from error
-        if node is None:
-            raise missing_channel(self.core, uri)
-        return node
+        raise told(errors[0]) if errors else InternalError(SILENT)
 
     async def _files(self, connection: Connection, method: str, params: JsonObject) -> object:
         uri = params.get("uri") or params.get("source", "")
@@ -424,60 +325,23 @@ class Forwarding:
             return await methods()[method](connection, params)
         if is_clients(uri):
             error = NotFound(f"nobody here knows {uri}")
-            living = [f"{_NODE}{node}" for node in self._nodes.living]
-            units = [*self._followed_units(connection), *living]
+            living = [f"{NODE_LANE}{node}" for node in self._nodes.living]
+            units = [*self._addresses.followed_units(connection), *living]
             return await self._first(connection, units, method, params, error)
         channel = canonical(params["channel"])
-        unit = await self._unit_named(channel, method, params) if channel != ROOT else None
-        unit = unit or self._unit_with(connection, uri) or f"{_NODE}{self._own_node}"
+        unit = (
+            await self._addresses.unit_named(channel, method, params) if channel != ROOT else None
+        )
+        unit = unit or self._addresses.unit_with(connection, uri) or f"{NODE_LANE}{self._own_node}"
 
         async def find_unit() -> str:
             # By its node, which is to be known where a watch is made.
-            return f"{_NODE}{await self._owner_or_error(unit)}"
+            return f"{NODE_LANE}{await self._addresses.owner_or_error(unit)}"
 
         asked, result = await self._asked_again(connection, method, params, find_unit)
         if method == "createResourceWatch":
-            self.relays.made(result["channel"], asked.removeprefix(_NODE), connection.principal)
+            self.relays.made(result["channel"], asked.removeprefix(NODE_LANE), connection.principal)
         return result
-
-    def _unit_with(self, connection: Connection, uri: str) -> str | None:
-        """Return a session that the client follows and that works where a file lies."""
-        for channel in connection.subscriptions:
-            directories = (
-                channel.state.get("workingDirectories")
-                if channel.is_logged and channel.session is None and channel.uri != ROOT
-                else None
-            )
-            for directory in directories or ():
-                if uri == directory or uri.startswith(directory.rstrip("/") + "/"):
-                    return self._unit(channel)
-        return None
-
-    def _followed_units(self, connection: Connection) -> list[str]:
-        followed = (each for each in connection.subscriptions if each.is_logged)
-        return list(dict.fromkeys(self._unit(each) for each in followed if each.uri != ROOT))
-
-    def _unit(self, channel: AnyChannel) -> str:
-        return channel.session or self._unit_of(channel.uri)
-
-    def _unit_of(self, uri: str) -> str:
-        return self._copy.unit_of_channel(uri) or REALM
-
-    async def _find_owner(self, unit: str) -> str:
-        if unit.startswith(_NODE):
-            node = unit.removeprefix(_NODE)
-            if node not in self._nodes.living:
-                raise LinkBroken(f"the machine {node} is not there")
-            return node
-        return await self._claims.owner(unit)
-
-    async def _owner_or_error(self, unit: str) -> str:
-        try:
-            return await self._find_owner(unit)
-        except WireError:
-            raise
-        except AgentHostError as error:
-            raise _told(error) from error
 
     def _note(
         self, connection: Connection, method: str, params: JsonObject, unit: str, result: Any
@@ -486,17 +350,10 @@ class Forwarding:
         if method == "disposeTerminal":
             self.relays.dropped(params["channel"])
         elif method == "createTerminal":
-            node = unit.removeprefix(_NODE) if unit.startswith(_NODE) else None
+            node = unit.removeprefix(NODE_LANE) if unit.startswith(NODE_LANE) else None
             node = node or self._copy.owner_of(unit)
             if node is not None:
                 self.relays.made(params["channel"], node, connection.principal)
-
-    def _terminals(self) -> list[tuple[str, str]]:
-        return [
-            (terminal["resource"], name)
-            for name, node in self._nodes.living.items()
-            for terminal in node.terminals
-        ]
 
 
 def _over(link: RealmLink | None, copy: RealmMap) -> Open:
@@ -511,21 +368,5 @@ def _over(link: RealmLink | None, copy: RealmMap) -> Open:
     return open
 
 
-class _NotSent(LinkBroken):
-    """Nobody was reached, so that nothing can have been done."""
-
-
 def _is_link(error: BaseException) -> bool:
     return not isinstance(error, WireError)
-
-
-def _told(error: BaseException) -> WireError:
-    """Return what a client is told who waits for something that cannot be answered."""
-    if isinstance(error, WireError):
-        return error
-    if isinstance(error, LinkBroken) and not isinstance(error, _NotSent):
-        return InternalError(LOST)
-    if isinstance(error, AgentHostError):
-        return InternalError(str(error) or SILENT)
-    log.error("a request was not passed on", exc_info=error)
-    return InternalError()

@@ -40,7 +40,7 @@ class FrontCopy(ReadableCopy, Protocol):
         """Where everything is read from; it is open already."""
         ...
 
-    def on_commit(self, tell: Callable[[Applied], None]) -> None:
+    def on_commit(self, tell: Callable[[Applied], None]) -> object:
         """Tell somebody of every message of the feed, in order, before it can be read."""
         ...
 

@@ -67,6 +67,8 @@ class RelayedChannel:
     channel: AnyChannel | None = None
     early: list[tuple[str, JsonObject]] = field(default_factory=list)
     timer: asyncio.TimerHandle | None = None
+    # Whether its node has told of it among its terminals.
+    is_listed: bool = False
 
 
 class Relays:
@@ -245,11 +247,17 @@ class Relays:
         if relay.timer is not None:
             relay.timer.cancel()
         loop = asyncio.get_running_loop()
-        relay.timer = loop.call_later(LINGER_SECONDS, self._end_if_deserted, relay)
+        relay.timer = loop.call_later(LINGER_SECONDS, self._look, relay)
 
-    def _end_if_deserted(self, relay: RelayedChannel) -> None:
-        if relay.channel is not None and not relay.channel.in_use:
+    def _look(self, relay: RelayedChannel) -> None:
+        """End what nobody follows, and a terminal that its node has no more: no action says so."""
+        is_listed = any(canonical(uri) == relay.uri for uri, _ in self._listed())
+        is_gone = relay.is_listed and not is_listed
+        relay.is_listed = is_listed
+        if is_gone or (relay.channel is not None and not relay.channel.in_use):
             self._drop(relay)
+        else:
+            self._linger(relay)
 
     def _drop(self, relay: RelayedChannel) -> None:
         if relay.timer is not None:

@@ -88,6 +88,10 @@ PLACES: Mapping[str, MethodPlace] = MappingProxyType(
 )
 """Where each method is carried out; what is not named here the front does itself."""
 
+# What a client names itself when it has something made: asked for once more where a link broke,
+# for whoever made it would say that it is there.
+MADE: Mapping[str, str] = MappingProxyType({"createSession": "channel", "createChat": "chat"})
+
 # Asked once more of whoever owns now, where a link broke before the answer: they change nothing.
 ONLY_READ = frozenset(
     {

@@ -5,35 +5,19 @@ Pure. Whatever cannot be read is no news, because anybody who may write to the s
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
-from agenthost.errors import AgentHostError
+from agenthost.cluster.nodes.node_name import NODE_NAME
 
 if TYPE_CHECKING:
     from agenthost.protocol.root import AgentInfo
     from agenthost.protocol.terminal import TerminalInfo
 
-# A name is a part of subjects, where dots, blanks and wildcards mean something.
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,48}")
 # A server takes messages of 1 MB.
 MOST_BYTES = 900_000
-
-
-class BadNodeName(AgentHostError):
-    """A machine cannot be called that."""
-
-
-def check_node_name(name: str) -> str:
-    """Return the name, if a node can have it."""
-    if not _NAME.fullmatch(name):
-        raise BadNodeName(
-            f"{name[:60]!r} cannot be a node's name: 1 to 48 letters, digits, - and _ can"
-        )
-    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +147,7 @@ def _read(body: bytes) -> dict[str, Any] | None:
         return None
     if any(not isinstance(told[name], kind) for name, kind in _TYPES.items() if name in told):
         return None
-    if not isinstance(told.get("revision"), int) or not _NAME.fullmatch(str(told.get("id", ""))):
+    if "revision" not in told or not NODE_NAME.fullmatch(told.get("id", "")):
         return None
     if not all(_is_agent(agent) for agent in told.get("agents", ())):
         return None

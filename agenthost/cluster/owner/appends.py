@@ -92,11 +92,12 @@ class UnitQueue:
         if self._task is None:
             self._task = asyncio.create_task(self._work(), name=f"append to {self.unit}")
 
-    def cancel(self) -> None:
-        """Append nothing more."""
+    def cancel(self) -> asyncio.Task[None] | None:
+        """Append nothing more, and return what may still be under way."""
         self._parts.clear()
-        if self._task is not None:
+        if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
+        return self._task
 
     async def _work(self) -> None:
         try:
@@ -156,10 +157,17 @@ class Appends:
         queue = self._queues.get(unit)
         return queue is None or queue.is_idle
 
-    def cancel(self) -> None:
-        """Append nothing more anywhere."""
-        for queue in self._queues.values():
-            queue.cancel()
+    def cancel(self) -> set[asyncio.Task[None]]:
+        """Append nothing more anywhere, and return what may still be under way."""
+        tasks = {queue.cancel() for queue in self._queues.values()}
+        return {task for task in tasks if task is not None}
+
+    async def end(self) -> None:
+        """Wait until nothing is under way any more."""
+        # More than once: on Python 3.11 `wait_for`, by which nats-py waits, loses a cancel that
+        # comes together with an answer.
+        while tasks := self.cancel():
+            await asyncio.wait(tasks, timeout=0.2)
 
     def put(self, unit: str, writes: Sequence[RealmWrite]) -> asyncio.Future[int]:
         """Append writes to a unit; the future has the place of the message they went with."""

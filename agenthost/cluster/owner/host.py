@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -59,6 +59,8 @@ class OwnerHost(Host):
         # What runs as long as this node leads.
         self._leading: list[asyncio.Task[Any]] = []
         self._shared_changed = asyncio.Event()
+        # Ends what the copy tells this host; the copy outlives it.
+        self._stop_hearing: Callable[[], None] | None = None
 
     @property
     def node(self) -> str:
@@ -91,6 +93,8 @@ class OwnerHost(Host):
                 await super().__aexit__(exc_type, exc, traceback)
         finally:
             alarm.cancel()
+            if self._stop_hearing is not None:
+                self._stop_hearing()
 
     def _make_core(self, store: Store, wire_log: WireLog | None, workspace_dir: Path) -> HostCore:
         core = wire(
@@ -120,7 +124,7 @@ class OwnerHost(Host):
         take_up_settings(core)
         await core.telemetry.open()
         self._listen_to_agents(core, list(self._agents.values()))
-        self._owner_store.copy.on_commit(lambda applied: self._heard(core, applied))
+        self._stop_hearing = self._owner_store.copy.on_commit(lambda each: self._heard(core, each))
 
     def _start_work(self, core: HostCore) -> None:
         core.tasks.start(core.catalogue.tell_of_chats(core.clock), "tell of chats")

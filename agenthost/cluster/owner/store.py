@@ -75,8 +75,8 @@ class Copied(Protocol):
         """Whether the feed was heard of late."""
         ...
 
-    def on_commit(self, tell: Callable[[Applied], None]) -> None:
-        """Tell somebody of every commit."""
+    def on_commit(self, tell: Callable[[Applied], None]) -> Callable[[], None]:
+        """Tell somebody of every commit, until what is returned is called."""
         ...
 
     async def reached(self, position: int) -> None:
@@ -189,7 +189,8 @@ class OwnerStore(NumberedStore):
         failure, self._is_closed = self._failure, True
         if failure is None:
             self.fail(StoreError("the store is closed"))
-        elif exc is None:
+        await self._appends.end()
+        if failure is not None and exc is None:
             raise StoreError(*failure.args)
 
     async def _settle(self, seconds: float) -> None:

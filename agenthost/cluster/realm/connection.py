@@ -21,6 +21,7 @@ from nats.errors import MaxPayloadError, NoRespondersError, OutboundBufferLimitE
 from nats.js import JetStreamContext
 
 from agenthost.cluster.realm.errors import RealmError, RealmUnreachable
+from agenthost.cluster.realm.nats_client import PatientClient
 from agenthost.cluster.realm.stream import RealmInfo, RealmStream, StreamState
 from agenthost.tasks import Tasks
 
@@ -32,7 +33,7 @@ Handler: TypeAlias = Callable[[str, bytes, Reply | None], None]
 # Seconds after which a first connection will not come about; later ones are tried for ever.
 _PATIENCE = 10.0
 _RETRY = 0.25
-# A server that is paused answers no pings: after three of these it is left for another.
+# A server that is paused answers no pings: after four of these it is left for another.
 _PING = 1.0
 # What waits to be written, in bytes, above which plain messages are dropped.
 _MOST_WAITING = 16 * 1024 * 1024
@@ -79,7 +80,7 @@ class RealmLink:
             )
         self.address = address
         self.name = name
-        self._client = Client()
+        self._client = PatientClient()
         self._tasks = Tasks()
         self._subscriptions: list[PlainSubscription] = []
         self._listeners: list[Callable[[bool], None]] = []
@@ -103,7 +104,7 @@ class RealmLink:
     ) -> None:
         self._closing = True
         await self._tasks.close()
-        await _close(self._client)
+        await self._client.end()
 
     @property
     def is_connected(self) -> bool:
@@ -186,8 +187,17 @@ class RealmLink:
         self, subject: str, payload: bytes, timeout: float, headers: dict[str, str] | None = None
     ) -> bytes:
         """Ask for an answer on a subject that may be outside of the realm's."""
+        asking = asyncio.create_task(
+            self._client.request(subject, payload, timeout=timeout, headers=headers)
+        )
+        # Perhaps nobody is left to hear why it failed.
+        asking.add_done_callback(lambda task: task.cancelled() or task.exception())
         try:
-            answer = await self._client.request(subject, payload, timeout=timeout, headers=headers)
+            # In a task of its own: `nats-py` waits in ways that lose a cancellation.
+            await asyncio.wait((asking,), timeout=timeout + 1.0)
+            if not asking.done() or asking.cancelled():
+                raise RealmUnreachable("no answer in time")
+            answer = asking.result()
         except NoRespondersError:
             raise RealmUnreachable("nobody is there to answer") from None
         except OutboundBufferLimitError:
@@ -196,6 +206,8 @@ class RealmLink:
             raise too_large() from None
         except (NatsError, TimeoutError, OSError) as error:
             raise RealmUnreachable(f"no answer: {error}") from None
+        finally:
+            asking.cancel()
         return answer.data
 
     async def forget(self, subscription: PlainSubscription) -> None:
@@ -235,8 +247,8 @@ class RealmLink:
         if not self._closing:
             self._tasks.start(send(), "an answer")
 
-    async def _connect(self) -> Client:
-        client = Client()
+    async def _connect(self) -> PatientClient:
+        client = PatientClient()
         try:
             async with asyncio.timeout(_PATIENCE):
                 await client.connect(
@@ -248,7 +260,7 @@ class RealmLink:
                     reconnect_time_wait=_RETRY,  # type: ignore[arg-type]
                     connect_timeout=2,
                     ping_interval=_PING,  # type: ignore[arg-type]
-                    max_outstanding_pings=2,
+                    max_outstanding_pings=3,
                     pending_size=_GATHERED,
                     # Without it, writing to a server that is paused waits for ever.
                     flush_timeout=1.0,
@@ -258,12 +270,12 @@ class RealmLink:
                     closed_cb=self._closed,
                 )
         except TimeoutError:
-            await _close(client)
+            await client.end()
             raise RealmUnreachable(
                 f"no NATS server answers at {self.address}: {self._reason()}"
             ) from None
         except (NatsError, OSError, ValueError) as error:
-            await _close(client)
+            await client.end()
             raise RealmUnreachable(f"cannot reach NATS at {self.address}: {error}") from None
         return client
 
@@ -315,14 +327,6 @@ async def quietly_unsubscribe(subscription: NatsSubscription) -> None:
         await subscription.unsubscribe()
     except (nats.errors.Error, OSError, ValueError):
         log.debug("a subscription had ended already", exc_info=True)
-
-
-async def _close(client: Client) -> None:
-    try:
-        await client.close()
-    except (NatsError, OSError, AttributeError, AssertionError):
-        # One that never came about has nothing to close, and says so.
-        log.debug("NATS did not close cleanly", exc_info=True)
 
 
 def _shown(server: str) -> str:

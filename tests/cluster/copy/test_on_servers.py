@@ -122,3 +122,11 @@ async def test_files_of_the_realm(tmp_path: Path) -> None:
         servers[0].kill()
         with pytest.raises(RealmError):
             await objects.names()
+
+
+async def test_a_copy_can_be_closed_while_its_feed_begins(tmp_path: Path) -> None:
+    async with one_server(tmp_path) as servers, realm_link(servers) as link:
+        for _ in range(10):
+            async with asyncio.timeout(20):
+                async with copy_of(link, tmp_path / "n"):
+                    pass

@@ -45,6 +45,28 @@ async def test_what_a_broken_link_leaves_unanswered_is_done_once(tmp_path: Path)
         await assert_mirrors(ann)
 
 
+async def test_a_session_that_is_made_while_its_link_breaks_is_there_once_and_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = owner_peer.OwnerPeer.request
+    lost: list[str] = []
+
+    async def lose(peer: owner_peer.OwnerPeer, method: str, *rest: Any) -> Any:
+        answered = await answer(peer, method, *rest)
+        if method == "createSession" and not lost:
+            # It was done, and the one who did it is lost before it can say so.
+            lost.append(method)
+            raise owner_peer.LinkBroken("the machine was lost")
+        return answered
+
+    monkeypatch.setattr(owner_peer.OwnerPeer, "request", lose)
+    async with bed(tmp_path) as realm, realm.client("ann", ROOT) as ann:
+        await ann.ready_session(SESSION)
+        assert lost
+        listed = await ann.request("listSessions", channel=ROOT)
+        assert [item["resource"] for item in listed["items"]] == [SESSION]
+
+
 async def test_without_an_owner_actions_are_refused_in_time_and_pings_go_on(
     tmp_path: Path,
 ) -> None:

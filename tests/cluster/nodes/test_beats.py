@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from agenthost.cluster.nodes import beats
 from agenthost.cluster.nodes.beats import NodeNameTaken, Nodes
-from agenthost.cluster.nodes.node_info import BadNodeName, NodeInfo, check_node_name
+from agenthost.cluster.nodes.node_info import NodeInfo
+from agenthost.cluster.nodes.node_name import BadNodeName, check_node_name, own_name
 from tests.cluster.nodes.plain_subjects import PlainSubjects, SubjectsLink
 
 
@@ -158,3 +160,9 @@ async def test_made_up_nodes_do_not_fill_the_memory() -> None:
 def test_a_name_that_subjects_cannot_hold_is_refused(name: str) -> None:
     with pytest.raises(BadNodeName, match="letters"):
         check_node_name(name)
+
+
+def test_a_machine_that_was_given_no_name_keeps_the_one_it_got(tmp_path: Path) -> None:
+    first = own_name(tmp_path / "one")
+    assert check_node_name(first) == first == own_name(tmp_path / "one")
+    assert own_name(tmp_path / "two") != first

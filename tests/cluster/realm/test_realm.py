@@ -190,6 +190,37 @@ async def test_a_killed_server_is_replaced_by_another(tmp_path: Path) -> None:
         assert await link.request("echo", b"hello", SOON) == b"hello"
 
 
+async def test_a_server_that_hangs_is_left_although_it_takes_nothing(tmp_path: Path) -> None:
+    async with three_servers(tmp_path) as servers, realm_link(servers) as link:
+        states: asyncio.Queue[bool] = asyncio.Queue()
+        link.on_state(states.put_nowait)
+        url = link.client.connected_url
+        assert url is not None
+        hanging = next(each for each in servers.all if each.url.endswith(f":{url.port}"))
+        hanging.pause()
+        # More than the sockets hold, so that some of it will never be sent.
+        for _ in range(15):
+            await link.publish("beat", bytes(1_000_000))
+        async with asyncio.timeout(SOON):
+            while not await states.get():
+                pass
+        assert link.is_connected
+        await link.subscribe("echo", lambda _s, payload, reply: reply(payload) if reply else None)
+        assert await link.request("echo", b"hello", SOON) == b"hello"
+        hanging.kill()
+
+
+async def test_a_link_ends_although_its_server_hangs(tmp_path: Path) -> None:
+    async with (
+        one_server(tmp_path) as servers,
+        asyncio.timeout(SOON),
+        realm_link(servers) as link,
+    ):
+        servers[0].pause()
+        for _ in range(15):
+            await link.publish("beat", bytes(1_000_000))
+
+
 async def test_nothing_is_gathered_for_servers_that_are_gone(tmp_path: Path) -> None:
     async with one_server(tmp_path) as servers, realm_link(servers) as link:
         gone = asyncio.Event()

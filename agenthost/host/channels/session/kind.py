@@ -381,7 +381,9 @@ class SessionKind(RuledKind["SessionState"]):
         gathered = await super().gather(channel, owner, action, around)
         if action["type"] == "session/customizationToggled":
             role = around.connection.principal.role
-            return GatheredWithRole(gathered.rules, gathered.missing_tokens, role)
+            return GatheredWithRole(
+                gathered.rules, gathered.missing_tokens, gathered.no_agent, role=role
+            )
         return gathered
 
     def judge(
