@@ -59,6 +59,10 @@ class Elsewhere(Protocol):
         """Take note that a client does not follow a channel any more."""
         ...
 
+    def withdrawn(self, connection: Connection, channel: AnyChannel) -> None:
+        """Take note that a client came back without a channel that it may have followed."""
+        ...
+
     def left(self, connection: Connection) -> None:
         """Take note that a connection is over."""
         ...

@@ -29,6 +29,7 @@ from agenthost.errors import (
     SessionAlreadyExists,
     WireError,
 )
+from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.clients.methods import methods
 from agenthost.host.files.client_resources import is_clients
 from agenthost.host.files.content import is_content
@@ -134,6 +135,24 @@ class Forwarding:
             )
         elif links is not None:
             links.lane(self._addresses.unit(channel)).follow(channel.uri, follows)
+
+    def withdrawn(self, connection: Connection, channel: AnyChannel) -> None:
+        """Tell a session's owner, for whom the client may be active there still."""
+        if channel.kind is not SESSION or not self.core.clients.is_live(connection):
+            return
+        active = channel.state.get("activeClients", ())
+        if any(each["clientId"] == connection.client_id for each in active):
+            self.core.tasks.start(self._withdraw(connection, channel), "withdraw a client")
+
+    async def _withdraw(self, connection: Connection, channel: AnyChannel) -> None:
+        try:
+            peer = await self._reached(self._links_of(connection), self._addresses.unit(channel))
+            if channel not in connection.subscriptions:
+                # Only who follows something can leave it.
+                peer.ask("subscribe", {"channel": channel.uri})
+                peer.notify("unsubscribe", {"channel": channel.uri})
+        except AgentHostError as error:
+            log.info("%s stays active in %s: %s", connection.name, channel.uri, error)
 
     def left(self, connection: Connection) -> None:
         """End a client's links; what is unanswered it sends again where it comes back."""

@@ -388,13 +388,14 @@ class Connection:
 
     def _leave(self) -> None:
         self._give_up_asking()
+        if self.core.elsewhere is not None:
+            # First: who leaves may come back, who stops following a session is not active there.
+            self.core.elsewhere.left(self)
         for channel in list(self.subscriptions):
             self.unsubscribe(channel)
         self.outbox.close()
         if self.client_id and self.core.clients.left(self):
             self.core.active_clients.left(self.client_id)
-        if self.core.elsewhere is not None:
-            self.core.elsewhere.left(self)
 
     def _log_out(self, message: Encoded) -> None:
         if self.core.wire_log is not None:

@@ -206,6 +206,9 @@ class Nobody:
     def followed(self, connection: Any, channel: Any) -> None:
         pass
 
+    def withdrawn(self, connection: Any, channel: Any) -> None:
+        pass
+
     def unfollowed(self, connection: Any, channel: Any) -> None:
         pass
 

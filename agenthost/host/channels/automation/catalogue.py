@@ -81,6 +81,9 @@ CAPABILITIES: AutomationCapabilities = {
     "runHistoryLimit": RUN_HISTORY,
 }
 
+# Seconds for which whoever asks waits for what is stored.
+OPEN_SECONDS = 10.0
+
 
 class AutomationCatalogue:
     """All automations of the host."""
@@ -106,12 +109,28 @@ class AutomationCatalogue:
         # Set when there may be something to do earlier than was thought.
         self._edited = asyncio.Event()
         self._closed = False
+        # Set once what is stored has been taken up; a node does so when it begins to lead.
+        self._opened = asyncio.Event()
         runs.serve(self)
         effects.on(SetAutomation, lambda e: self._set_as_asked(e.action, e.principal))
         effects.on(ForgetAutomation, lambda e: self._forget(e.resource))
 
     async def open(self) -> None:
         """Take up what is stored, and go on with the runs that are not over."""
+        self._opened.clear()
+        try:
+            await self._take_up()
+        finally:
+            self._opened.set()
+
+    async def _wait_until_open(self) -> None:
+        try:
+            async with asyncio.timeout(OPEN_SECONDS):
+                await self._opened.wait()
+        except TimeoutError:
+            raise Conflict("the machine that keeps automations is about to; ask again") from None
+
+    async def _take_up(self) -> None:
         self._closed = False
         self._books.clear()
         self._runs.open()
@@ -227,6 +246,7 @@ class AutomationCatalogue:
 
     async def run_now(self, resource: str, request: str) -> str:
         """Start a run that somebody asks for, or return the one that this request has started."""
+        await self._wait_until_open()
         entry, book = find_entry(self._catalogue.state, resource), self._books.get(resource)
         if entry is None or book is None:
             raise NotFound(f"there is no automation {resource}")
@@ -243,6 +263,7 @@ class AutomationCatalogue:
 
     async def show_older(self, resource: str, cursor: str | None) -> None:
         """Show one page of runs more than up to a cursor, or than are shown, to everybody."""
+        await self._wait_until_open()
         book = self._books.get(resource)
         if book is None:
             raise NotFound(f"there is no automation {resource}")
