@@ -53,8 +53,8 @@ log = logging.getLogger(__name__)
 REACH_SECONDS = 15.0
 # Seconds in which it must be answered: before the client's next message, and beside those.
 ANSWER_SECONDS, PATIENT_SECONDS = 60.0, 600.0
-# How often one is asked who may have done nothing, and seconds in between.
-MOST_TRIES, PAUSE = 3, 0.1
+# Seconds before one is asked again who may have done nothing, and the most that they grow to.
+PAUSE, LONGEST_PAUSE = 0.1, 1.0
 
 
 class Forwarding:
@@ -243,7 +243,10 @@ class Forwarding:
         """
         made = params.get(MADE.get(method, ""))
         was_asked = False
-        for attempt in range(1, MOST_TRIES + 1):
+        clock = asyncio.get_running_loop().time
+        pause, until = PAUSE, clock() + REACH_SECONDS
+        while True:
+            is_last = clock() > until
             unit = await find_unit()
             try:
                 return unit, await self._ask(connection, unit, method, params)
@@ -254,16 +257,17 @@ class Forwarding:
                 return unit, None
             except Conflict as error:
                 # It was somebody's until a moment ago, and nothing was done.
-                if attempt == MOST_TRIES or "owner" not in (error.data or {}):
+                if is_last or "owner" not in (error.data or {}):
                     raise
             except LinkBroken as error:
                 was_asked = was_asked or not isinstance(error, NobodyReached)
                 harmless = method in ONLY_READ or made is not None or not was_asked
-                if attempt == MOST_TRIES or not harmless:
+                if is_last or not harmless:
                     raise told(error) from error
             self._claims.forget(unit)
-            await asyncio.sleep(PAUSE)
-        raise AssertionError("the last try returns or raises")
+            await asyncio.sleep(pause)
+            # A machine that is lost is missed after seconds, and then another takes over.
+            pause = min(LONGEST_PAUSE, pause * 2)
 
     async def side_channel(
         self, connection: Connection, uri: str, method: str, params: JsonObject
