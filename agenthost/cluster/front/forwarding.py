@@ -29,6 +29,7 @@ from agenthost.errors import (
     SessionAlreadyExists,
     WireError,
 )
+from agenthost.host.channels.changeset.blobs import session_named
 from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.clients.methods import methods
 from agenthost.host.files.client_resources import is_clients
@@ -343,6 +344,10 @@ class Forwarding:
 
     async def _files(self, connection: Connection, method: str, params: JsonObject) -> object:
         uri = params.get("uri") or params.get("source", "")
+        # A file as it was lies where its session works.
+        whose = session_named(uri)
+        if whose is not None and self._copy.owner_of(whose) is not None:
+            return (await self._asked_again(connection, method, params, _always(whose)))[1]
         if is_content(uri):
             # It is in the copy.
             return await methods()[method](connection, params)
@@ -377,6 +382,13 @@ class Forwarding:
             node = node or self._copy.owner_of(unit)
             if node is not None:
                 self.relays.made(params["channel"], node, connection.principal)
+
+
+def _always(unit: str) -> Callable[[], Awaitable[str]]:
+    async def find_unit() -> str:
+        return unit
+
+    return find_unit
 
 
 def _over(link: RealmLink | None, copy: RealmMap) -> Open:

@@ -64,10 +64,9 @@ class BlobUris:
         found = _NAME.fullmatch(uri)
         if found is None:
             return None
-        path, whose, blob, signature = found.groups()
-        try:
-            session = base64.urlsafe_b64decode(whose + "=" * (-len(whose) % 4)).decode()
-        except (binascii.Error, UnicodeDecodeError):
+        path, _, blob, signature = found.groups()
+        session = session_named(uri)
+        if session is None:
             return None
         if not hmac.compare_digest(signature, self._signature(session, blob)):
             return None
@@ -77,6 +76,18 @@ class BlobUris:
         # No name of a session has a line break.
         message = f"{session}\n{blob}".encode()
         return hmac.new(self._key, message, hashlib.sha256).hexdigest()[:_SIGNED]
+
+
+def session_named(uri: str) -> str | None:
+    """Return whose content a URI is said to name, be it made here or not."""
+    found = _NAME.fullmatch(uri)
+    if found is None:
+        return None
+    whose = found[2]
+    try:
+        return base64.urlsafe_b64decode(whose + "=" * (-len(whose) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
 
 
 def content_type_of(name: str, *, is_text: bool) -> str:
