@@ -88,7 +88,7 @@ class RealmMachines:
             "sessions": info.sessions,
             "turns": info.turns,
             "clients": info.clients,
-            "load": info.load,
+            "load": round(info.load * 100),
             "position": info.position,
         }
         if info.url:

@@ -186,11 +186,12 @@ class NodeStatus(TypedDict):
     # What is wrong with it, if anything is.
     ailment: NotRequired[str]
     agents: list[str]
-    # How many sessions it owns, turns run there, clients it serves; the load of a processor.
+    # How many sessions it owns, turns run there, clients it serves; the load of a processor, in
+    # percent.
     sessions: NonNegative
     turns: NonNegative
     clients: NonNegative
-    load: float
+    load: NonNegative
     # The last message of the log that it has read.
     position: NonNegative
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -70,7 +71,7 @@ async def test_a_name_that_cannot_be_is_refused(tmp_path: Path) -> None:
 def test_without_the_extra_people_are_told_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(serve_cluster.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(AgentHostError, match=r"pip install 'agenthost\[cluster\]'"):
         serve_cluster.require_cluster()
 
@@ -92,3 +93,13 @@ def test_a_host_alone_loads_nothing_of_a_cluster(capsys: pytest.CaptureFixture[s
         main(["serve", "--help"])
     assert "--cluster" in capsys.readouterr().out
     assert "agenthost.cluster.node" not in sys.modules or "nats" in sys.modules
+
+
+def test_a_host_without_a_cluster_loads_nothing_of_it() -> None:
+    look = (
+        "import sys, agenthost.host, agenthost.cli.commands.serve;"
+        "print([name for name in sys.modules if name.split('.')[0] == 'nats'"
+        " or name.startswith('agenthost.cluster')])"
+    )
+    told = subprocess.run([sys.executable, "-c", look], capture_output=True, check=True)
+    assert told.stdout.decode().strip() == "[]"

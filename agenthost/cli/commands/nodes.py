@@ -75,7 +75,7 @@ def node_table(
                 str(node["sessions"]),
                 str(node["turns"]),
                 str(node["clients"]),
-                f"{node['load']:.1f}",
+                f"{node['load']} %",
                 age(node["startedAt"], now),
                 one_line(node["version"]),
                 one_line(", ".join(node["agents"])),

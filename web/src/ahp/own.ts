@@ -145,5 +145,9 @@ export interface Methods {
   'agenthost/trustFolder': Method<T.BaseParams & {ids: readonly string[]; digests?: readonly string[]}, null>;
   'agenthost/forgetTrust': Method<Rooted<T.PingParams> & {folder: string}, null>;
   'agenthost/listTrust': Method<Rooted<T.PingParams>, {readonly items: readonly TrustEntry[]}>;
+  /** The machines of a cluster that live, for owners. */
+  'agenthost/listNodes': Method<Rooted<T.PingParams>, {readonly items: readonly T.Json[]}>;
+  /** For owners: have another machine of a cluster work on a session. */
+  'agenthost/moveSession': Method<T.BaseParams & {node: string}, T.Json>;
   'agenthost/unsubscribePush': Method<Rooted<T.PingParams> & {endpoint: string}, null>;
 }
