@@ -44,6 +44,33 @@ _CORE = "looks into a plain host, or works with its parts"
 NOT_ON_CLUSTER: dict[str, str] = {
     "test_damage.py": _FILES,
     "test_old_data.py": _FILES,
+    "test_failed_sessions.py": _CORE,
+    "test_split_actions.py": _CORE,
+    "test_chat_names.py::"
+    "test_a_chat_that_was_stored_under_another_name_answers_to_the_new_one_as_well": _CORE,
+    "test_client_plugins.py::"
+    "test_a_published_plugin_is_read_from_its_client_and_seen_by_all": _CORE,
+    "test_customizations.py::test_a_host_that_comes_back_shows_the_same_under_the_same_ids": _CORE,
+    "test_customizations.py::test_the_state_of_a_server_is_kept_when_its_file_is_read_again": _CORE,
+    "test_disposing.py::test_of_two_who_dispose_a_session_one_finds_it_gone": _CORE,
+    "test_drafts.py::"
+    "test_a_draft_that_nobody_follows_is_collected_with_a_notice_and_leaves_no_trace": _CORE,
+    "test_drafts.py::test_what_holds_something_or_was_asked_to_stay_is_not_collected": _CORE,
+    "test_eight_versions.py::test_all_see_a_terminal_and_its_end": _CORE,
+    "test_moves_and_crashes.py::"
+    "test_a_workers_name_is_not_given_again_after_it_has_moved_away": _CORE,
+    "test_moves_and_crashes.py::"
+    "test_a_chat_changes_its_place_without_the_others_of_its_session": _CORE,
+    "test_participants.py::test_there_are_several_ways_to_take_part": _CORE,
+    "test_participants.py::test_a_refused_message_lets_nobody_take_part": _CORE,
+    "test_participants.py::test_viewers_take_part_in_nothing_and_owners_in_everything": _CORE,
+    "test_participants.py::test_who_takes_part_outlives_the_host_and_the_trash": _CORE,
+    "test_participants.py::test_a_chat_that_leaves_takes_its_people_along": _CORE,
+    "test_terminal_holders.py::test_a_session_takes_its_terminals_along": _CORE,
+    "test_trash.py::test_what_is_purged_or_too_old_is_gone_for_good": _CORE,
+    "test_unknown_members.py::test_background_work_of_a_kind_that_is_not_known_is_shown": _CORE,
+    "test_watches.py::test_two_subscribers_of_different_versions_are_told_the_same": _CORE,
+    "test_watches.py::test_a_host_that_stops_ends_its_watches": _CORE,
 }
 
 
