@@ -27,6 +27,8 @@ from agenthost.protocol.reducer_registry import Kind
 
 # A tail shorter than this, or than its snapshot, is read back soon enough.
 SMALLEST_TAIL = 256 * 1024
+# Seconds after which a tail is measured again that was shorter than counted.
+LOOK_AGAIN = 0.2
 # A tail that is longer makes the feed wait: it is read into memory to be folded.
 LONGEST_TAIL = 16 * 1024 * 1024
 # Seconds of work at a time, and of rest after it.
@@ -49,6 +51,8 @@ class _Tail:
     untrimmed: int = REPLAY_BYTES
     # The snapshot's length, as far as it is known.
     state: int = 0
+    # How long it was when it was found shorter than counted.
+    measured: int = -1
 
 
 class Compactor:
@@ -117,6 +121,11 @@ class Compactor:
         finally:
             self._at_work = None
 
+    def _look_again(self, channel: str) -> None:
+        if channel in self._tails:
+            self._due[channel] = None
+            self._some_due.set()
+
     async def _compact(self, channel: str) -> None:
         stored = await self._store.load_channel(channel)
         tail = self._tails.get(channel)
@@ -125,8 +134,13 @@ class Compactor:
         length = sum(len(entry.action) + ENTRY_OVERHEAD for entry in stored.tail)
         tail.state = len(stored.state)
         if length <= max(SMALLEST_TAIL, tail.state):
-            # It was counted twice, or its state was not known to be that long.
-            tail.length = length
+            if length in (tail.measured, tail.length):
+                # It was counted twice, or its state was not known to be that long.
+                tail.length = length
+            else:
+                # What was counted is taken from the feed, and may not be readable yet.
+                tail.measured = length
+                asyncio.get_running_loop().call_later(LOOK_AGAIN, self._look_again, channel)
             return
         state = await _folded(channel, stored)
         # Behind a drop it would bring the channel back.
