@@ -102,7 +102,7 @@ class LocalCopy:
             if not await self._open(state):
                 raise CopyFailed("the realm's log lost its beginning while a base was taken")
         self._intake = Intake(self.store, self._book, self.position, self._fail)
-        self._compactor = Compactor(self.store, lambda: self.position)
+        self._compactor = Compactor(self.store, lambda: self.position, self.reached)
         self._mark()
         self._following = self._tasks.start(self._follow(), "copy: feed")
         self._tasks.start(self._compactor.run(), "copy: compaction")

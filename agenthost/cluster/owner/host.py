@@ -107,7 +107,7 @@ class OwnerHost(Host):
             on_failure=self._fail,
             make_ledger=OwnerLedger,
         )
-        core.turns.may_begin = self._may_begin
+        core.turns.may_act = self._may_act
         core.sessions.claim = self._claim_new
         core.directory.on_loaded(self._watch_agent)
         self._owner_store.router.home_of_new = core.canvases.tell_homes()
@@ -234,8 +234,8 @@ class OwnerHost(Host):
 
     # What may happen here.
 
-    async def _may_begin(self) -> None:
-        """Wait until what began a turn is in the log, and nobody else can own its session."""
+    async def _may_act(self) -> None:
+        """Wait until what began a turn or a tool is in the log, and is sure to be heard of here."""
         await self.core.writer.ledger.settle()
         # Nobody tells when silence is over; it is rare, and short.
         while not self._owner_store.copy.is_fresh:  # noqa: ASYNC110

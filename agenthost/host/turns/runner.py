@@ -166,8 +166,8 @@ class TurnRunner:
         self.works = BackgroundWorks(writer, effects, clock, credentials.mask)
         # Who else of the host has something to do around turns.
         self.hooks = TurnHooks()
-        # Awaited before an agent starts, where what began the turn might still come to nothing.
-        self.may_begin: Callable[[], Awaitable[None]] | None = None
+        # Awaited before an agent or a tool starts, where what says so might still come to nothing.
+        self.may_act: Callable[[], Awaitable[None]] | None = None
         # Why no turn runs any more, once the host stops.
         self._closed_because: str | None = None
         effects.on(
@@ -414,8 +414,8 @@ class TurnRunner:
     ) -> None:
         port = AgentPort(running, self._loops.crossing)
         try:
-            if self.may_begin is not None:
-                await self.may_begin()
+            if self.may_act is not None:
+                await self.may_act()
             if running.command is not None:
                 looks = await self._prepare(running)
                 turn = self._turn(agent, port, running, None)
