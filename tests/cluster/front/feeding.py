@@ -12,6 +12,7 @@ from typing import Any
 
 from agenthost.cluster.commits import RealmWrite, Tell
 from agenthost.cluster.copy.applied import Applied
+from agenthost.cluster.copy.list_book import ListBook
 from agenthost.cluster.front.host import FrontHost
 from agenthost.cluster.numbers import MOST_WRITES, number
 from agenthost.host import Host
@@ -68,6 +69,7 @@ class HandCopy:
         self.stream = stream
         self.store: Store = MemoryStore()
         self.position = 0
+        self.lists = ListBook()
         # Whether it follows by itself.
         self.follows = True
         # Set as long as what was taken is stored, too.
@@ -92,6 +94,7 @@ class HandCopy:
         for message in self.stream.messages[self.position : self.position + count]:
             self.position = message.seq
             self._unstored.append(message)
+            self.lists.take(message)
             for tell in self._tellers:
                 tell(message)
         if self._storing is None or self._storing.done():
