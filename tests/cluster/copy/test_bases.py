@@ -9,7 +9,6 @@ import pytest
 
 from agenthost.cluster.commits import Own
 from agenthost.cluster.copy import LocalCopy, bases
-from agenthost.cluster.copy import local_copy as settings
 from agenthost.cluster.copy.source import CopyFailed
 from agenthost.cluster.units import MISC
 from agenthost.host.store import DropSession, PutRecord
