@@ -405,11 +405,20 @@ class ClusterNode:
             await asyncio.sleep(_UPKEEP_SECONDS)
             try:
                 if self.owner is not None:
-                    await self.owner.renew(self._copy.stale_units(self.name))
+                    await self.owner.renew(self._stale())
                 if self._leads() and await self._copy.base_is_due():
                     await self._copy.make_base()
             except (AgentHostError, TimeoutError) as error:
                 log.warning("the log's upkeep waits: %s", error)
+
+    def _stale(self) -> list[str]:
+        """Return the units that this node is to renew: its own, and the leader those of nobody."""
+        leads, living = self._leads(), self._nodes.living
+        return [
+            unit
+            for unit, owner in self._copy.stale_units().items()
+            if owner == self.name or (leads and owner not in living)
+        ]
 
     def _fail(self, error: BaseException) -> None:
         log.critical("this node cannot go on: %s", error)
