@@ -25,7 +25,7 @@ MOST_GATHERED = 4 * 1024 * 1024
 OVERHEAD = 200
 
 
-class Book(Protocol):
+class KeptBook(Protocol):
     """What is known of the log beside its content."""
 
     def changes(self) -> Iterable[Write]:
@@ -39,7 +39,7 @@ class Intake:
     def __init__(
         self,
         store: CopyStore,
-        books: Sequence[Book],
+        books: Sequence[KeptBook],
         position: int,
         fail: Callable[[Exception], None],
     ) -> None:

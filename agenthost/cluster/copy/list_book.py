@@ -56,14 +56,15 @@ class ListBook:
         for at, write in applied.writes:
             if not isinstance(write, Tell) or write.channel != ROOT:
                 continue
+            session = _session_in(write)
+            if session is None:
+                continue
+            known = self._lines.get(session)
             if write.method == "root/sessionAdded":
-                self._note(orjson.loads(write.params)["summary"]["resource"], ListLine(at, at))
+                self._note(session, ListLine(at, at))
             elif write.method == "root/sessionSummaryChanged":
-                session = orjson.loads(write.params)["session"]
-                known = self._lines.get(session)
                 self._note(session, ListLine(known.appeared if known else None, at))
             elif write.method == "root/sessionRemoved":
-                session = orjson.loads(write.params)["session"]
                 self._note(session, ListLine(None, at, is_gone=True))
 
     def _note(self, session: str, line: ListLine) -> None:
@@ -104,3 +105,10 @@ class ListBook:
                 break
             found.append(session)
         return found[::-1]
+
+
+def _session_in(tell: Tell) -> str | None:
+    """Return the session that a notification is about."""
+    params = orjson.loads(tell.params)
+    found = params.get("session") or params.get("summary", {}).get("resource")
+    return found if isinstance(found, str) else None
