@@ -167,8 +167,7 @@ async def ground(folder: Path) -> AsyncIterator[Ground]:
         urls = ",".join(servers.urls)
         nodes = [Node(name, folder, "--cluster", urls, "--node", name) for name in NAMES]
         try:
-            for node in nodes:
-                await node.start()
+            await asyncio.gather(*(node.start() for node in nodes))
             yield Ground(servers, nodes, deeds)
         finally:
             for node in nodes:
