@@ -30,7 +30,8 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.shell_turns import is_shell_turn, shell_command
 from agenthost.host.channels.instants import milliseconds_between
-from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
+from agenthost.host.channels.session.consequences import EndAgentSession
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.log.directory import Directory
