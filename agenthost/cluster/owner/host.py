@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 
 # Seconds between looks whether the feed is heard again, while nothing may start.
 FRESH_INTERVAL = 0.2
+# Units that are renewed at the same time, so that other appends are not held up.
+RENEWED_AT_ONCE = 8
 # What several owners write and each keeps in memory.
 _SHARED = frozenset({TRUST, SHARED_CONTENT, SHARED_DECISIONS})
 
@@ -198,11 +200,14 @@ class OwnerHost(Host):
                     core.tasks.start(core.chats.go_on(unit), f"go on with {unit}")
 
     async def renew(self, units: Iterable[str]) -> None:
-        """Append an empty message to each of these that is ours, so that its log ends later."""
-        store = self._owner_store
-        renewed = [store.write_to(unit) for unit in units if unit in store.owned]
-        if renewed:
-            await asyncio.gather(*renewed)
+        """Append an empty message to each of these, which nobody else owns: its log ends later."""
+        gate = asyncio.Semaphore(RENEWED_AT_ONCE)
+
+        async def renew(unit: str) -> None:
+            async with gate, self._alone(unit):
+                await self._owner_store.renew(unit)
+
+        await asyncio.gather(*map(renew, units))
 
     async def lead(self) -> None:
         """Do what one node does for all, now that this host owns ``REALM``."""
