@@ -175,6 +175,10 @@ class TurnRunner:
         """How many turns are running."""
         return len(self._running)
 
+    def runs_in(self, session: str) -> bool:
+        """Say whether a turn of a session is running."""
+        return any(each.session.uri == session for each in self._running.values())
+
     def is_active(self, running: RunningTurn) -> bool:
         """Say whether this is still the turn that its chat is working on."""
         return self._running.get(running.channel.uri) is running
