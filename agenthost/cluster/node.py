@@ -367,7 +367,7 @@ class ClusterNode:
             return "no news from the realm"
         if self._failed.done():
             return "failed"
-        return ""
+        return self._appender.no_room or ""
 
     def _leads(self) -> bool:
         return self._keeper is not None and self._keeper.leads
