@@ -312,7 +312,12 @@ class ClusterNode:
         gauge("agenthost_cluster_leads", "Leading", lambda: int(self._leads()))
         gauge(
             "agenthost_cluster_refused_appends_total",
-            "Appends that the servers refused, and owner hosts made anew for it",
+            "Commits that the servers refused because another node had taken over",
+            lambda: self._appender.fenced,
+        )
+        gauge(
+            "agenthost_cluster_owner_renewals_total",
+            "Owner hosts made anew",
             lambda: self._renewals,
         )
         gauge(
@@ -375,7 +380,7 @@ class ClusterNode:
             return "no news from the realm"
         if self._failed.done():
             return "failed"
-        return ""
+        return self._appender.no_room or ""
 
     def _leads(self) -> bool:
         return self._keeper is not None and self._keeper.leads

@@ -37,6 +37,8 @@ class Memory:
     unanswered: dict[int, tuple[str, Json]] = field(default_factory=dict)
     replays: int = 0
     snapshots: int = 0
+    # Seconds of the longest wait for an answer, on one connection.
+    slowest: float = 0.0
 
 
 class Visit(WireClient):
@@ -57,8 +59,10 @@ class Visit(WireClient):
 
     async def settled(self, channel: str, action: Json) -> None:
         """Dispatch an action and wait until it was done or refused."""
-        seq = await self.dispatch(channel, action)
-        await self.until(lambda: None if seq in self.memory.unanswered else {})
+        memory, clock = self.memory, asyncio.get_running_loop().time
+        seq, start = await self.dispatch(channel, action), clock()
+        await self.until(lambda: None if seq in memory.unanswered else {})
+        memory.slowest = max(memory.slowest, clock() - start)
 
     async def _send(self, seq: int) -> None:
         channel, action = self.memory.unanswered[seq]
@@ -68,11 +72,11 @@ class Visit(WireClient):
 
     async def arrive(self) -> None:
         """Say hello, or come back where the last connection ended; send again what is open."""
-        memory = self.memory
-        if memory.last is None:
+        memory, former = self.memory, self.memory.last
+        if former is None:
             await self.initialize(ROOT)
         else:
-            result = await self.resume(memory.last)
+            result = await self.resume(former)
             if result["type"] == "replay":
                 memory.replays += 1
                 gone = set(result["missing"])
@@ -81,13 +85,18 @@ class Visit(WireClient):
                 given = {each["resource"]: each["state"] for each in result["snapshots"]}
                 gone = self.states.keys() - given.keys()
                 if memory.version == NEWEST:
-                    memory.history.rejoined(memory.client_id, memory.last.states, given)
+                    memory.history.rejoined(memory.client_id, former.states, given)
             for channel in gone:
                 memory.history.missing(channel, memory.client_id)
                 del self.states[channel]
-        memory.last = self
         for seq in list(memory.unanswered):
             await self._send(seq)
+
+    def take_result(self, result: Json) -> None:
+        """Take up what was asked for; from now on this is where the client stands."""
+        super().take_result(result)
+        # At once: it was shown this, whatever becomes of the connection before it is let in.
+        self.memory.last = self
 
     def take_envelope(self, envelope: Json) -> None:
         """Apply an envelope, tell the history, and keep nothing else of it."""
