@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -43,6 +43,9 @@ PATIENCE = 30.0
 _FILES = "looks at the files of a plain host"
 _CORE = "looks into a plain host, or works with its parts"
 
+# Parts that matter where clients are.
+_OF_FRONTS = ("clients", "metrics", "budget", "push_book")
+
 # What cannot mean anything on a node, by file or by file and test.
 NOT_ON_CLUSTER: dict[str, str] = {
     "test_damage.py": _FILES,
@@ -61,6 +64,16 @@ NOT_ON_CLUSTER: dict[str, str] = {
     "test_drafts.py::test_what_holds_something_or_was_asked_to_stay_is_not_collected": _CORE,
     "test_eight_versions.py::test_all_see_a_terminal_and_its_end": _CORE,
 }
+
+
+class _NodeCore:
+    """The parts of a node, each of that half which does with it what a plain host does."""
+
+    def __init__(self, front: HostCore, owner: HostCore) -> None:
+        self._front, self._owner = front, owner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._front if name in _OF_FRONTS else self._owner, name)
 
 
 class NodeAsHost(ClusterNode):
@@ -89,8 +102,9 @@ class NodeAsHost(ClusterNode):
 
     @property
     def core(self) -> HostCore:
-        """The parts of its front."""
-        return self.front.core
+        """The parts of its owner, which decides, and of its front, which knows the clients."""
+        assert self.owner is not None, "the owner is being made anew"
+        return cast("HostCore", _NodeCore(self.front.core, self.owner.core))
 
     @property
     def connections(self) -> frozenset[Connection]:
