@@ -41,8 +41,8 @@ bench: setup  ## print benchmark figures
 cluster: setup  ## run three nodes and three NATS servers here (ARGS=--fresh begins with nothing)
 	@$(BIN)/python -m tools.cluster $(ARGS)
 
-wire-cluster: setup  ## run the tests of the protocol against a node of a cluster
-	AGENTHOST_TEST_CLUSTER=1 $(BIN)/pytest tests/wire $(ARGS)
+wire-cluster: setup  ## run the tests of the protocol against a node of a cluster, and those of stores
+	AGENTHOST_TEST_CLUSTER=1 $(BIN)/pytest tests/wire tests/cluster/owner/test_contract_on_a_realm.py $(ARGS)
 
 soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9", ARGS=--attacks, ARGS=--cluster)
 	$(BIN)/python -m soak $(ARGS)
