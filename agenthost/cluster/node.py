@@ -11,7 +11,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -19,26 +19,29 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.clock import SystemClock
-from agenthost.cluster.commits import Commit, encode_commit
 from agenthost.cluster.copy import LocalCopy
 from agenthost.cluster.front.forwarding import Forwarding
 from agenthost.cluster.front.host import FrontHost
+from agenthost.cluster.front.news import EarlyNews
 from agenthost.cluster.links import LinkServer
 from agenthost.cluster.machines import RealmMachines
 from agenthost.cluster.nodes import Claims, Keeper, NodeInfo, Nodes, RootKeeper
+from agenthost.cluster.nodes.free_appends import FreeAppends
 from agenthost.cluster.nodes.node_name import check_node_name, own_name
+from agenthost.cluster.nodes.shared_pushes import SharedPushes
+from agenthost.cluster.nodes.shared_tokens import SharedTokens
 from agenthost.cluster.owner.host import OwnerHost
 from agenthost.cluster.owner.store import OwnerStore
 from agenthost.cluster.realm import Appender, RealmAddress, RealmLink
-from agenthost.cluster.units import MISC, REALM
+from agenthost.cluster.units import REALM
 from agenthost.errors import AgentHostError
+from agenthost.host.push.watch import PushWatch
 from agenthost.host.startup import server_info
 from agenthost.tasks import Tasks
 from agenthost.version import __version__
 
 if TYPE_CHECKING:
     from agenthost.agents.api import Agent
-    from agenthost.cluster.commits import RealmWrite
     from agenthost.host.trust import Principal
     from agenthost.transport import Transport
 
@@ -50,8 +53,6 @@ COPY_FOLDER = "realm"
 _RENEWAL_PAUSE = 0.2
 # Seconds between looks at what the log's upkeep needs.
 _UPKEEP_SECONDS = 60.0
-# Ticks of a front whose writes wait: one that the realm takes nothing from keeps no more.
-_MOST_FREE_WRITES = 10_000
 # What only those need who serve clients.
 _FRONT_ONLY = ("token_book", "push_file", "push_connector", "wire_log")
 
@@ -103,9 +104,6 @@ class ClusterNode:
         self._keeper: Keeper | None = None
         roots = host_settings.get("roots") or [host_settings.get("default_directory", ".")]
         self._roots = [str(Path(root).resolve()) for root in roots]
-        # What the front wants appended.
-        self._free_writes: list[tuple[RealmWrite, ...]] = []
-        self._has_free_writes = asyncio.Event()
         self._hurried = asyncio.Event()
 
     @property
@@ -125,8 +123,11 @@ class ClusterNode:
             self._link = await enter(RealmLink(self._address, self.name))
             info = await self._link.open_realm()
             self._copy = await enter(LocalCopy(self._data_dir / COPY_FOLDER, self._link, info))
+            self._early = EarlyNews(self._copy)
             await self._copy.caught_up()
             self._appender = Appender(self._link)
+            self._free = FreeAppends(self._appender, self._copy, self.name)
+            self._pushes = self._share_pushes()
             self._nodes = await enter(Nodes(self._link, self._info))
             await self._nodes.look_around()
             self._claims = Claims(self._link, self._nodes, self._copy, self.name)
@@ -154,9 +155,13 @@ class ClusterNode:
             await enter(keeper)
             self._tasks.start(self._keep_root(keeper), "keep the root channel")
             self._tasks.start(self._keep_up(), "upkeep of the log")
-            self._tasks.start(self._append_free_writes(), "append for the front")
+            self._tasks.start(self._free.run(), "append for the front")
+            tokens = await self._share_tokens()
             self._front = await enter(self._make_front())
             self._watch_front(self._front)
+            if tokens is not None:
+                tokens.on_changed = self._front.check_tokens
+                self._front.core.access.on_edited = tokens.exchange
             self._stack = stack.pop_all()
         return self
 
@@ -257,8 +262,9 @@ class ClusterNode:
                 while self.owner is host and REALM in host.owned:  # noqa: ASYNC110
                     await asyncio.sleep(_RENEWAL_PAUSE)
 
-            write = partial(store.write_to, REALM)
-            keeping = asyncio.create_task(self._root.keep(write), name="root")
+            keeping = asyncio.create_task(
+                self._lead(partial(store.write_to, REALM)), name="keep what is the realm's"
+            )
             leading = asyncio.create_task(until_led_no_more(), name="lead")
             try:
                 await asyncio.wait({keeping, leading}, return_when=asyncio.FIRST_COMPLETED)
@@ -270,6 +276,11 @@ class ClusterNode:
                 log.warning("the root channel waits: %s", results[0])
                 await asyncio.sleep(_RENEWAL_PAUSE)
 
+    async def _lead(self, write: Callable[..., asyncio.Future[None]]) -> None:
+        if self._pushes is not None:
+            await self._pushes.make_key(write)
+        await self._root.keep(write)
+
     # The front.
 
     def _make_front(self) -> FrontHost:
@@ -280,14 +291,20 @@ class ClusterNode:
             self._copy,
             forwarding,
             node=self.name,
-            append=self._append_freely,
+            append=self._free.later,
             pending=forwarding.pending.logged,
+            push_book=self._pushes,
+            early=self._early,
             **settings,
         )
 
     def _watch_front(self, front: FrontHost) -> None:
         """Have the front tell people, and those who watch machines, of the realm."""
         core, copy = front.core, self._copy
+        watch = core.catalogue.observer
+        if isinstance(watch, PushWatch):
+            # Everybody watches, so that whoever leads next knows what was told.
+            watch.sends, watch.is_seen = self._leads, self._nodes.is_seen
         core.machines = RealmMachines(
             self._nodes, copy, self._claims, self.name, lambda: self._ailment() or None
         )
@@ -313,25 +330,22 @@ class ClusterNode:
             lambda: 0 if self._keeper is None else self._keeper.takeovers,
         )
 
-    def _append_freely(self, writes: Sequence[RealmWrite]) -> None:
-        """Append what needs no owner, in order; without any writes an empty message."""
-        if len(self._free_writes) >= _MOST_FREE_WRITES:
-            log.warning("what clients last saw is not kept for now: the realm takes nothing")
-            return
-        self._free_writes.append(tuple(writes))
-        self._has_free_writes.set()
+    def _share_pushes(self) -> SharedPushes | None:
+        former = self._settings.get("push_file")
+        if former is None:
+            return None
+        pushes = SharedPushes(self._copy, former, self._free.now)
+        self._tasks.start(pushes.keep(), "share who is pushed to")
+        return pushes
 
-    async def _append_free_writes(self) -> None:
-        while True:
-            await self._has_free_writes.wait()
-            self._has_free_writes.clear()
-            gathered, self._free_writes = self._free_writes, []
-            writes = tuple(write for each in gathered for write in each)
-            commit = Commit(secrets.token_hex(8), MISC, self.name, writes)
-            try:
-                await self._appender.append(MISC, encode_commit(commit), commit.id, None)
-            except AgentHostError as error:
-                log.warning("what clients last saw was not kept: %s", error)
+    async def _share_tokens(self) -> SharedTokens | None:
+        """Have the realm's named tokens in this node's book before anybody is let in by it."""
+        if self._settings.get("token_book") is None:
+            return None
+        tokens = SharedTokens(self._copy, self._data_dir, self._free.now)
+        await tokens.try_exchange()
+        self._tasks.start(tokens.keep(), "share tokens")
+        return tokens
 
     # What is said of this node.
 
@@ -358,6 +372,7 @@ class ClusterNode:
             terminals=[] if root is None else root.get("terminals", []),
             position=self._copy.position,
             ailment=self._ailment(),
+            seen=[] if self._front is None else self._front.seen_names,
         )
 
     def _ailment(self) -> str:

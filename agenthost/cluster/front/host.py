@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agenthost.cluster.front.follower import FeedFollower, Pending
 from agenthost.cluster.front.ledger import FrontLedger, ReadableCopy
-from agenthost.cluster.front.news import FeedNews
+from agenthost.cluster.front.news import EarlyNews, FeedNews
 from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.host import STOPPING, Host
 from agenthost.host.housekeeping import sweep
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agenthost.host.core import HostCore
     from agenthost.host.elsewhere import Elsewhere
     from agenthost.host.log.channel import AnyChannel
+    from agenthost.host.push.book import PushBook
 
 
 class FrontCopy(ReadableCopy, Protocol):
@@ -55,6 +56,8 @@ class FrontHost(Host):
         *,
         node: str = "",
         append: Callable[[Sequence[Write]], None] = lambda writes: None,
+        push_book: PushBook | None = None,
+        early: EarlyNews | None = None,
         pending: Pending = lambda client_id, client_seq: None,
         **host_settings: Any,
     ) -> None:
@@ -66,6 +69,8 @@ class FrontHost(Host):
             node: the name of the node.
             append: adds writes that need no owner to the realm (the unit ``MISC``), in its own
                 time; without any writes it is to append an empty message.
+            early: what happened to the list of sessions since the copy was opened.
+            push_book: who is pushed what; by default this host's own file says so.
             pending: what a client has dispatched that was not answered yet.
             host_settings: as those of every `Host`.
         """
@@ -74,11 +79,18 @@ class FrontHost(Host):
         self._elsewhere = elsewhere
         self._node = node
         self._append = append
+        self._push_book = push_book
+        self._early = early
         self._pending = pending
         self._follower: FeedFollower | None = None
         # Set with every message, while the front waits for a root channel.
         self._heard = asyncio.Event()
         copy.on_commit(self._take)
+
+    @property
+    def seen_names(self) -> list[str]:
+        """Those who look at a window of theirs, by the names of their tokens."""
+        return sorted({each.principal.name for each in self.connections if each.is_visible})
 
     def _make_core(self, store: Store, wire_log: WireLog | None, workspace_dir: Path) -> HostCore:
         core = wire(
@@ -91,6 +103,7 @@ class FrontHost(Host):
             on_failure=self._fail,
             make_ledger=partial(FrontLedger, copy=self._copy, append=self._append),
             elsewhere=self._elsewhere,
+            push_book=self._push_book,
         )
         ledger = core.writer.ledger
         assert isinstance(ledger, FrontLedger)
@@ -99,7 +112,7 @@ class FrontHost(Host):
         core.directory.reads_logged_only = True
         core.clients.node = self._node
         core.active_clients = _NobodyActive(core.clients, core.writer, core.directory, core.effects)
-        core.news = news = FeedNews(core, ledger.last_seq)
+        core.news = news = FeedNews(core, ledger.last_seq, self._early)
         self._follower = FeedFollower(core, ledger, news, self._pending)
         self._elsewhere.attach(core)
         return core

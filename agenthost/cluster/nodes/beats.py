@@ -99,6 +99,10 @@ class Nodes:
         """Have it told when a node comes, goes, or tells something else of itself than beats do."""
         self._on_change.append(tell)
 
+    def is_seen(self, name: str) -> bool:
+        """Say whether whoever has a token of that name looks at a window anywhere."""
+        return any(name in info.seen for info in self.living.values())
+
     def place(
         self, provider: str | None, directories: Sequence[str], prefer: str | None
     ) -> str | None:

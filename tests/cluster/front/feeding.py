@@ -13,6 +13,7 @@ from typing import Any
 from agenthost.cluster.commits import RealmWrite, Tell
 from agenthost.cluster.copy.applied import Applied
 from agenthost.cluster.front.host import FrontHost
+from agenthost.cluster.front.news import EarlyNews
 from agenthost.cluster.numbers import MOST_WRITES, number
 from agenthost.host import Host
 from agenthost.host.clients.client_records import CLIENTS
@@ -80,8 +81,9 @@ class HandCopy:
         self._changed = asyncio.Condition()
         stream.copies.append(self)
 
-    def on_commit(self, tell: Callable[[Any], None]) -> None:
+    def on_commit(self, tell: Callable[[Any], None]) -> Callable[[], None]:
         self._tellers.append(tell)
+        return lambda: self._tellers.remove(tell)
 
     def follow(self) -> None:
         if self.follows:
@@ -232,11 +234,16 @@ class Shown:
 
 
 @asynccontextmanager
-async def front(stream: Stream, node: str = "n1", **settings: Any) -> AsyncIterator[Shown]:
-    """Run a front that has followed a stream so far."""
+async def front(
+    stream: Stream, node: str = "n1", away_since: int | None = None, **settings: Any
+) -> AsyncIterator[Shown]:
+    """Run a front that has followed a stream so far; or until a message, and catches up now."""
     copy = HandCopy(stream)
     async with AsyncExitStack() as stack:
         await copy.open(stack)
+        if away_since is not None:
+            copy.take(away_since)
+            settings["early"] = EarlyNews(copy)
         copy.follow()
         if copy.position:
             await copy.reached(copy.position)
