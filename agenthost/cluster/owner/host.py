@@ -20,9 +20,11 @@ from agenthost.cluster.owner.store import CLOSE_SECONDS, OwnerStore
 from agenthost.cluster.units import REALM
 from agenthost.errors import SessionAlreadyExists
 from agenthost.host.channels.root import open_root
+from agenthost.host.channels.session.consequences import ReleaseWorkspace
 from agenthost.host.channels.session.content_owners import SHARED as SHARED_CONTENT
-from agenthost.host.channels.session.kind import SESSION, ReleaseWorkspace, extra_of
+from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.host.channels.token_expiry import TokenExpiry
+from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
 from agenthost.host.customizations.enablement_records import SHARED as SHARED_DECISIONS
 from agenthost.host.folder_trust import TRUST
 from agenthost.host.host import Host
@@ -73,6 +75,10 @@ class OwnerHost(Host):
     def owned(self) -> frozenset[str]:
         """The units that this host owns now."""
         return frozenset(self._owner_store.owned)
+
+    def is_busy(self, unit: str) -> bool:
+        """Say whether a turn of a unit runs here."""
+        return self.core.turns.runs_in(unit)
 
     @property
     def leads(self) -> bool:
@@ -156,6 +162,7 @@ class OwnerHost(Host):
                 core = self.core
                 await core.drafts.take_up(unit)
                 await core.turns.end_interrupted(core.store, core.directory, unit)
+                await core.chats.go_on(unit)
             return True
 
     async def give_up(
@@ -163,25 +170,36 @@ class OwnerHost(Host):
     ) -> None:
         """Let another node own a unit, or nobody, once its turns are over.
 
-        After ``wait`` seconds they end with ``reason`` as their error.
+        After ``wait`` seconds they end with ``reason`` as their error. None begins meanwhile: what
+        is queued or sent waits for the next owner.
         """
         async with self._alone(unit):
             if unit not in self._owner_store.owned:
                 return
             core = self.core
-            if unit == REALM:
-                await self._stop_leading(core)
-            else:
-                why = reason or "the session goes to another machine; send the message again"
-                await core.turns.rest(unit, wait, why)
-                core.effects.carry_out(ReleaseWorkspace(unit, keep=True))
-                core.drafts.leave(unit)
-            while core.writer.ledger.backlog:
-                await core.writer.ledger.settle()
-            # Nothing is awaited from here on until nothing of it can be written any more.
-            for channel in self._channels_of(core, unit):
-                core.directory.let_go(channel)
-            await self._owner_store.release(unit, to)
+            core.chats.leaving.add(unit)
+            session = core.directory.get(unit, SESSION)
+            if session is not None:
+                # One that was made here was not looked at yet.
+                self._watch_agent(session)
+            try:
+                if unit == REALM:
+                    await self._stop_leading(core)
+                else:
+                    why = reason or "the session goes to another machine; send the message again"
+                    await core.turns.rest(unit, wait, why)
+                    core.effects.carry_out(ReleaseWorkspace(unit, keep=True))
+                    core.drafts.leave(unit)
+                while core.writer.ledger.backlog:
+                    await core.writer.ledger.settle()
+                # Nothing is awaited from here on until nothing of it can be written any more.
+                for channel in self._channels_of(core, unit):
+                    core.directory.let_go(channel)
+                await self._owner_store.release(unit, to)
+            finally:
+                core.chats.leaving.discard(unit)
+                if unit in self._owner_store.owned:
+                    core.tasks.start(core.chats.go_on(unit), f"go on with {unit}")
 
     async def renew(self, units: Iterable[str]) -> None:
         """Append an empty message to each of these, which nobody else owns: its log ends later."""
@@ -253,6 +271,9 @@ class OwnerHost(Host):
             extra_of(channel).why_no_turns = lambda: self._why_no_turns(channel)
 
     def _why_no_turns(self, session: AnyChannel) -> str | None:
+        if session.uri in self.core.chats.leaving:
+            # Whoever passed it on sends it to the next owner.
+            return f"{session.uri} {OWNED_ELSEWHERE}"
         provider = session.state["provider"]
         if provider in self._agents:
             return None
