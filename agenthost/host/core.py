@@ -70,6 +70,10 @@ if TYPE_CHECKING:
 class ListNewsSource(Protocol):
     """Tells clients that were away what has changed in the list of sessions."""
 
+    def knows(self, last_seen: int) -> bool:
+        """Say whether all is known that has changed since a number."""
+        ...
+
     async def send_missed(self, connection: Connection, last_seen: int) -> None:
         """Tell a client what has changed since what it saw last."""
         ...

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agenthost.cluster.front.follower import FeedFollower, Pending
 from agenthost.cluster.front.ledger import FrontLedger, ReadableCopy
-from agenthost.cluster.front.news import EarlyNews, FeedNews
+from agenthost.cluster.front.news import FeedNews
 from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.host import STOPPING, Host
 from agenthost.host.housekeeping import sweep
@@ -26,6 +26,7 @@ from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
     from agenthost.cluster.copy.applied import Applied
+    from agenthost.cluster.copy.list_book import ListBook
     from agenthost.host.clients.wire_log import WireLog
     from agenthost.host.core import HostCore
     from agenthost.host.elsewhere import Elsewhere
@@ -39,6 +40,11 @@ class FrontCopy(ReadableCopy, Protocol):
     @property
     def store(self) -> Store:
         """Where everything is read from; it is open already."""
+        ...
+
+    @property
+    def lists(self) -> ListBook:
+        """When sessions changed in the list."""
         ...
 
     def on_commit(self, tell: Callable[[Applied], None]) -> object:
@@ -57,7 +63,6 @@ class FrontHost(Host):
         node: str = "",
         append: Callable[[Sequence[Write]], None] = lambda writes: None,
         push_book: PushBook | None = None,
-        early: EarlyNews | None = None,
         pending: Pending = lambda client_id, client_seq: None,
         **host_settings: Any,
     ) -> None:
@@ -69,7 +74,6 @@ class FrontHost(Host):
             node: the name of the node.
             append: adds writes that need no owner to the realm (the unit ``MISC``), in its own
                 time; without any writes it is to append an empty message.
-            early: what happened to the list of sessions since the copy was opened.
             push_book: who is pushed what; by default this host's own file says so.
             pending: what a client has dispatched that was not answered yet.
             host_settings: as those of every `Host`.
@@ -80,7 +84,6 @@ class FrontHost(Host):
         self._node = node
         self._append = append
         self._push_book = push_book
-        self._early = early
         self._pending = pending
         self._follower: FeedFollower | None = None
         # Set with every message, while the front waits for a root channel.
@@ -112,7 +115,7 @@ class FrontHost(Host):
         core.directory.reads_logged_only = True
         core.clients.node = self._node
         core.active_clients = _NobodyActive(core.clients, core.writer, core.directory, core.effects)
-        core.news = news = FeedNews(core, ledger.last_seq, self._early)
+        core.news = news = FeedNews(core, self._copy.lists)
         self._follower = FeedFollower(core, ledger, news, self._pending)
         self._elsewhere.attach(core)
         return core

@@ -17,7 +17,7 @@ from agenthost.host.store import StoreDamaged
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.own_members import PAGE_PROGRAM, own_members
-from agenthost.protocol.uris import canonical
+from agenthost.protocol.uris import ROOT, canonical
 from agenthost.protocol.versions import negotiate, translator
 from agenthost.tokens import Role
 from agenthost.transport import CloseCode
@@ -67,6 +67,8 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     )
     core.clients.came(record)
     connection.establish(record)
+    if connection.hears_logs_elsewhere:
+        connection.spoken = raw.get("_spoken", agreed.version)
     snapshots = []
     for uri, channel in channels.items():
         subscription = subscribe_from_now(connection, channel, uri)
@@ -110,6 +112,10 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
     if record is None:
         raise NotFound("this client is not known here: initialize")
     core.clients.claim(record.client_id, connection.principal)
+    lists = core.news is not None and ROOT in map(canonical, params["subscriptions"])
+    if lists and core.news is not None and not core.news.knows(last_seen):
+        # Who resumes does not list the sessions again, and nobody could say which have gone.
+        raise NotFound("what happened to the list of sessions is not known here: initialize")
     core.clients.returned(record)
     channels = await _find(connection, record.version, params["subscriptions"])
     resumed = {canonical(uri) for uri in channels}

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from agenthost.cluster.copy import list_book
 from agenthost.cluster.front import ledger as ledger_module
 from agenthost.cluster.numbers import message_of, number
 from agenthost.host.push.book import PushSubscription
 from agenthost.host.store import Append, PutRecord, StoreMisuse
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.cluster.front.feeding import RecordedHost, Shown, Stream, front
-from tests.wire.client import ACTIVITY, ROOT, WireClient, open_client
+from tests.wire.client import ACTIVITY, ROOT, WireClient, WireFailure, open_client
 from tests.wire.mirrors import assert_ascending, assert_mirrors
 from tests.wire.moving import make, move
 
@@ -193,7 +194,7 @@ async def test_the_list_is_told_live_and_to_who_was_away() -> None:
         assert (await back.request("listSessions")) == (await writer.request("listSessions"))
 
 
-async def test_who_comes_back_to_a_front_that_knows_no_news_is_told_how_things_are() -> None:
+async def test_the_list_is_told_by_a_front_that_was_not_there_yet() -> None:
     async with realm() as (stream, writer, stack):
         one = await stack.enter_async_context(front(stream, "one"))
         watcher = await watching(stack, one, "w")
@@ -201,28 +202,25 @@ async def test_who_comes_back_to_a_front_that_knows_no_news_is_told_how_things_a
         await writer.used_session(SESSION)
         two = await stack.enter_async_context(front(stream, "two"))
         back = await stack.enter_async_context(open_client(two.url, "w"))
-        assert (await back.resume(watcher))["type"] == "replay"
-        await back.notification(
-            "root/sessionSummaryChanged",
-            lambda p: p["session"] == SESSION and p["changes"]["title"] == "hello",
-        )
+        await back.resume(watcher)
+        await back.notification("root/sessionAdded", lambda p: p["summary"]["resource"] == SESSION)
 
 
-async def test_who_comes_back_to_a_node_that_was_away_hears_what_it_missed() -> None:
+async def test_who_follows_the_root_is_sent_to_list_anew_where_the_news_are_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(list_book, "MOST_REMEMBERED", 1)
     async with realm() as (stream, writer, stack):
         one = await stack.enter_async_context(front(stream, "one"))
-        await writer.used_session(SESSION)
         watcher = await watching(stack, one, "w")
         watcher.abort()
-        seen = stream.last
+        await writer.used_session(SESSION)
         await writer.used_session(OTHER)
-        await writer.request("disposeSession", channel=SESSION)
-        two = await stack.enter_async_context(front(stream, "two", away_since=seen))
+        two = await stack.enter_async_context(front(stream, "two"))
         back = await stack.enter_async_context(open_client(two.url, "w"))
-        await back.resume(watcher)
-        await back.notification("root/sessionAdded", lambda p: p["summary"]["resource"] == OTHER)
-        await back.notification("root/sessionRemoved", lambda p: p["session"] == SESSION)
-        assert (await back.request("listSessions")) == (await writer.request("listSessions"))
+        with pytest.raises(WireFailure, match="initialize"):
+            await back.resume(watcher)
+        await back.initialize(ROOT)
 
 
 async def test_a_client_that_comes_to_another_node_has_left_the_first() -> None:
