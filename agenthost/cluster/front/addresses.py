@@ -200,8 +200,8 @@ def told(error: BaseException) -> WireError:
     if isinstance(error, WireError):
         return error
     if isinstance(error, LinkBroken) and not isinstance(error, NobodyReached):
-        return InternalError(LOST)
+        return Conflict(LOST)
     if isinstance(error, AgentHostError):
-        return InternalError(str(error) or SILENT)
+        return Conflict(str(error) or SILENT)
     log.error("a request was not passed on", exc_info=error)
     return InternalError()

@@ -345,7 +345,7 @@ class Forwarding:
                 return answer
             errors.append(answer)
         errors.sort(key=lambda error: (not isinstance(error, AuthRequired), _is_link(error)))
-        raise told(errors[0]) if errors else InternalError(SILENT)
+        raise told(errors[0]) if errors else Conflict(SILENT)
 
     async def _files(self, connection: Connection, method: str, params: JsonObject) -> object:
         uri = params.get("uri") or params.get("source", "")

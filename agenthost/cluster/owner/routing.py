@@ -233,7 +233,8 @@ class Router:
             if unit in self._owned or unit in routed.created:
                 routed.add(unit, write)
                 return
-        if any(self._owner_of(unit) not in (None, self._node) for unit in units):
+        if any(self._owner_of(unit) is not None for unit in units):
+            # Also where that is said to be this node: it has given it up a moment ago.
             log.warning("%s comes too late: another node owns it", type(write).__name__)
             return
         routed.add(MISC, write)
