@@ -135,9 +135,8 @@ class Addresses:
             raise
         except AgentHostError as error:
             raise told(error) from error
-        if node is None:
-            raise missing_channel(self.core, uri)
-        return node
+        # Nobody's: its owner says what it is instead, or that it is not there.
+        return node or await self.owner_or_error(self._unit_of(uri))
 
     def unit_with(self, connection: Connection, uri: str) -> str | None:
         """Return a session that the client follows and that works where a file lies."""

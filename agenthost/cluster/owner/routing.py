@@ -101,6 +101,8 @@ class Router:
         self.unborn: set[str] = set()
         # Asked for the session of a new channel that no record gives to one.
         self.home_of_new: Callable[[str], str | None] = lambda channel: None
+        # Told when this node's own root has changed, of which the realm's is made.
+        self.on_root: Callable[[], None] = lambda: None
 
     def unit_of(self, channel: str) -> str | None:
         """Return the unit of a channel that there is, or will be once all is stored."""
@@ -158,7 +160,9 @@ class Router:
             case Append() | SaveSnapshot() | DropChannel() if write.channel == ROOT:
                 # Each node has a root of its own, in memory; the realm's is kept by the leader.
                 is_config = isinstance(write, Append) and _CONFIG_CHANGED in write.action
-                if is_config and REALM in self._owned:
+                if not is_config:
+                    self.on_root()
+                elif REALM in self._owned:
                     routed.add(REALM, write)
             case Append():
                 self._mine(given.get(write.channel) or self.unit_of(write.channel), write, routed)
