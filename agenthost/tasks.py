@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
+from agenthost.errors import AgentHostError
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -44,7 +46,12 @@ class Tasks:
         if error is None:
             return
         if self._on_failure is None:
-            log.error("%s failed", task.get_name(), exc_info=error)
+            # What has a sentence for people needs no traceback.
+            is_told = isinstance(error, AgentHostError)
+            trace = None if is_told else error
+            log.error(
+                "%s failed%s", task.get_name(), f": {error}" if is_told else "", exc_info=trace
+            )
         elif isinstance(error, Exception):
             self._on_failure(error)
 

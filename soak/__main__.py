@@ -1,7 +1,8 @@
 """``python -m soak``: kill the host N times at random moments and report what was lost.
 
 ``--attacks`` attacks a host instead and reports what others feel of it. ``--cluster`` lets nodes
-and servers of a cluster fail and checks what every client saw.
+and servers of a cluster fail and checks what every client saw; with ``--rolling N`` it restarts the
+nodes in turn, of which nobody may see more than a reconnect.
 """
 
 from __future__ import annotations
@@ -40,11 +41,18 @@ def main() -> int:
     parser.add_argument("--cluster", action="store_true", help="let a cluster's parts fail instead")
     parser.add_argument("--faults", type=int, default=200, help="how often (%(default)s)")
     parser.add_argument("--clients", type=int, default=20, help="of a cluster (%(default)s)")
+    parser.add_argument(
+        "--rolling", type=int, metavar="N", help="of a cluster: restart all N times"
+    )
     args = parser.parse_args()
     if args.attacks is not None:
         outcomes = asyncio.run(attack(args.attacks))
         return 1 if any(outcome.faults for outcome in outcomes) else 0
     seed = args.seed if args.seed is not None else Random().randrange(1 << 32)
+    if args.cluster and args.rolling is not None:
+        from soak.rolling import run_rolling
+
+        return run_rolling(args.rolling, args.clients)
     if args.cluster:
         # Needs servers and their client, which one host does without.
         from soak.cluster.run import run_cluster

@@ -26,15 +26,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The table of variables, for documents and tests.
     "environment": set(),
     "line_matching": set(),
+    "line_splitting": set(),
     "clock": set(),
     "protocol": set(),
-    "transport": set(),
+    "transport": {"line_splitting"},
     "tokens": set(),
     # Where the host of this machine is: for whoever looks for it.
     "local_host": {"tokens"},
     "tasks": set(),
     "workspace": {"protocol", "tasks"},
-    "mcp": {"protocol", "workspace", "tasks"},
+    "mcp": {"protocol", "workspace", "tasks", "line_splitting"},
     # Of `mcp` only how a server is declared.
     "customizations": {"workspace", "mcp"},
     "agents": {"protocol", "workspace", "line_matching"},

@@ -59,8 +59,3 @@ def needed_mode(meta: Mapping[str, Any] | None) -> NeededMode | None:
     """Return the mode that a waiting call says it needs; None if only people may answer."""
     told = (meta or {}).get(NEEDED_MODE)
     return next((mode for mode in get_args(NeededMode) if mode == told), None)
-
-
-def allows_everything(config: Mapping[str, Any]) -> bool:
-    """Return whether the session auto-approves what would be asked."""
-    return is_covered(config, "everything")

@@ -71,6 +71,7 @@ async def call_mcp_tool(
     Raises:
         AgentError: there is no result, or somebody has ended the call meanwhile.
     """
+    await turn.port.may_act()
     working = asyncio.ensure_future(turn.mcp.call(tool, call.id, arguments))
     ending = asyncio.ensure_future(call.ended())
     try:

@@ -241,6 +241,9 @@ class ToolCall(ToolCallSteps):
         """Make sure that the call runs; AgentError if it was not approved."""
         if self.status == "streaming":
             await self.start()
+        else:
+            # It may have been approved a while ago.
+            await self._port.may_act()
         if self.status != "running":
             raise AgentError(f"{self._display_name} was not approved", "notApproved")
 

@@ -127,7 +127,7 @@ class ToolCallSteps:
         if by_setting:
             fields["_meta"] = {**(self._meta or {}), "autoApproveBySetting": True}
         self._ready(input, invocation, **fields)
-        await self._port.flow()
+        await self._port.may_act()
 
     async def confirm(
         self,
@@ -154,7 +154,7 @@ class ToolCallSteps:
             return self._read_answer()
         if rememberable and self._port.is_allowed(self.name):
             self._ready(input, invocation, confirmed="setting")
-            await self._port.flow()
+            await self._port.may_act()
             return self._read_answer()
         shown = standard_options(self._port.locale) if options is None else list(options)
         if not rememberable:
@@ -168,6 +168,8 @@ class ToolCallSteps:
         self._ready(input, invocation, **fields, **prompt_fields(title, edits, risk))
         if not await self._left("pending-confirmation"):
             self._give_up("nobody answered in time")
+        if self.status == "running":
+            await self._port.may_act()
         return self._read_answer()
 
     async def update_confirmation(

@@ -175,6 +175,10 @@ class TurnPort(Protocol):
         """Wait while the host is behind with storing what was emitted."""
         ...
 
+    async def may_act(self) -> None:
+        """Wait until a tool may do what it is for; before that, another machine may take over."""
+        ...
+
     async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
         """Wait until looking at the chat's state finds something."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -74,6 +75,9 @@ class RealmMachines:
         self._claims.forget(session)
         if answer.get("owner") != node:
             raise Conflict(str(answer.get("error") or f"{owner} did not give it away"))
+        # Whoever looks next, here, is to find it there.
+        with contextlib.suppress(AgentHostError, TimeoutError):
+            await self._claims.owner(session)
 
     def _shown(self, info: NodeInfo, leader: str | None) -> NodeStatus:
         status: NodeStatus = {

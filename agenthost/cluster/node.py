@@ -326,7 +326,12 @@ class ClusterNode:
         gauge("agenthost_cluster_leads", "Leading", lambda: int(self._leads()))
         gauge(
             "agenthost_cluster_refused_appends_total",
-            "Appends that the servers refused, and owner hosts made anew for it",
+            "Commits that the servers refused because another node had taken over",
+            lambda: self._appender.fenced,
+        )
+        gauge(
+            "agenthost_cluster_owner_renewals_total",
+            "Owner hosts made anew",
             lambda: self._renewals,
         )
         gauge(
@@ -389,7 +394,7 @@ class ClusterNode:
             return "no news from the realm"
         if self._failed.done():
             return "failed"
-        return ""
+        return self._appender.no_room or ""
 
     def _leads(self) -> bool:
         return self._keeper is not None and self._keeper.leads
@@ -419,11 +424,20 @@ class ClusterNode:
             await asyncio.sleep(_UPKEEP_SECONDS)
             try:
                 if self.owner is not None:
-                    await self.owner.renew(self._copy.stale_units(self.name))
+                    await self.owner.renew(self._stale())
                 if self._leads() and await self._copy.base_is_due():
                     await self._copy.make_base()
             except (AgentHostError, TimeoutError) as error:
                 log.warning("the log's upkeep waits: %s", error)
+
+    def _stale(self) -> list[str]:
+        """Return the units that this node is to renew: its own, and the leader those of nobody."""
+        leads, living = self._leads(), self._nodes.living
+        return [
+            unit
+            for unit, owner in self._copy.stale_units().items()
+            if owner == self.name or (leads and owner not in living)
+        ]
 
     def _fail(self, error: BaseException) -> None:
         log.critical("this node cannot go on: %s", error)

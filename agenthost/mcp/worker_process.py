@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from agenthost.line_splitting import CHUNK, LineSplitter
 from agenthost.mcp.limits import MOST_WORKER_LINE
-from agenthost.mcp.lines import CHUNK, MessageLines, encoded
+from agenthost.mcp.lines import encoded
 from agenthost.mcp.process_marks import below, kill_all, marked
 from agenthost.mcp.types import McpFailed
 
@@ -202,7 +203,7 @@ class WorkerProcess:
         await asyncio.wait({self._reading})
 
     async def _read(self, output: asyncio.StreamReader) -> None:
-        lines = MessageLines(MOST_WORKER_LINE)
+        lines = LineSplitter(MOST_WORKER_LINE)
         try:
             while data := await output.read(CHUNK):
                 for line in lines.feed(data):

@@ -15,12 +15,6 @@ FORK: Final = "agenthost/fork"
 # In the answer to ``initialize``: who the client is here, as ``{name, role}``.
 ME: Final = "agenthost/me"
 
-# There too: which build of the page this host serves, so that a page knows that it is an older one.
-PAGE: Final = "agenthost/page"
-
-# There too: the key that browsers want to be told before they take pushes from this host.
-PUSH: Final = "agenthost/push"
-
 # What the page calls itself in ``clientInfo``.
 PAGE_PROGRAM: Final = "agenthost-page"
 

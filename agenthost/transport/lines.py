@@ -1,6 +1,6 @@
 """One message per line over two byte streams: standard input and output, or a process's.
 
-Owns the cutting of a stream into lines, what waits to be received, and back-pressure both ways.
+Owns what waits to be received, and back-pressure both ways.
 How such a connection ends differs from one carrier to another.
 """
 
@@ -10,52 +10,12 @@ import asyncio
 import contextlib
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
-from agenthost.errors import RemoteProtocolError
+from agenthost.line_splitting import CHUNK, LineSplitter, LineTooLong
 from agenthost.transport.contract import LOW_WATER, CloseCode, Encoded
 from agenthost.transport.receive_queue import ReceiveQueue
-
-# Bytes read at once: what a Linux pipe holds.
-_CHUNK = 64 * 1024
-
-
-class LineTooLong(RemoteProtocolError):
-    """A line exceeds the largest message."""
-
-
-class LineSplitter:
-    """Bytes in, whole lines out, however the bytes are cut."""
-
-    def __init__(self, max_size: int) -> None:
-        self._max_size = max_size
-        # The beginning of a line whose end has not come.
-        self._rest = bytearray()
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield the lines that ``data`` completes, without their ends; blank ones are left out.
-
-        Raises:
-            LineTooLong: the line after those yielded is longer than the limit.
-        """
-        *ended, rest = data.split(b"\n")
-        for end in ended:
-            self._extend(end)
-            line = bytes(self._rest).strip()
-            self._rest.clear()
-            if line:
-                yield line
-        self._extend(rest)
-
-    def _extend(self, data: bytes) -> None:
-        if len(self._rest) + len(data) > self._max_size:
-            raise LineTooLong
-        self._rest += data
-
-    def last(self) -> bytes:
-        """Return what stands after the last line end: a line whose writer left off its end."""
-        return bytes(self._rest).strip()
 
 
 class ByteReader(Protocol):
@@ -132,7 +92,7 @@ class LineTransport(ABC):
     async def _read(self) -> None:
         failure = None
         try:
-            while data := await self._reader.read(_CHUNK):
+            while data := await self._reader.read(CHUNK):
                 for line in self._splitter.feed(data):
                     self._queue.put(line)
                 if not self._has_room():

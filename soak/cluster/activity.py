@@ -84,7 +84,11 @@ async def _work(stage: Stage, visiting: Visit) -> None:
         except WireFailure as failure:
             _refused(stage, command.__name__, failure)
         except TimeoutError:
-            stage.faults.append(f"{visiting.client_id}: {command.__name__} was never answered")
+            where = visiting.socket.remote_address
+            stage.faults.append(
+                f"{visiting.client_id}: {command.__name__} was never answered by {where}, "
+                f"open: {list(visiting.memory.unanswered.items())!r:.400}"
+            )
             return
         if command is leave:
             return

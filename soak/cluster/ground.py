@@ -17,11 +17,23 @@ from soak.cluster.worker import DEEDS_VARIABLE
 from tests.cluster.servers import Servers, three_servers
 from tests.wire.hosting import ServedHost
 
-__all__ = ["FAULTS", "Ground", "Node", "ground"]
+__all__ = [
+    "FAULTS",
+    "Fault",
+    "Ground",
+    "Node",
+    "ground",
+    "kill_all_servers",
+    "kill_node",
+    "kill_server",
+    "pause_node",
+]
 
 NAMES = ("alder", "birch", "cedar")
 # Seconds of a pause: longer than it takes until a silent node is taken for dead.
 PAUSE = 5.0
+# Seconds that something stays away, at most.
+LONGEST_ABSENCE = 8.0
 # Seconds in which everything must be well again after a fault.
 RECOVERY = 90.0
 REFUSED = "agenthost_cluster_refused_appends_total"
@@ -33,8 +45,13 @@ class Node:
     def __init__(self, name: str, folder: Path, *options: str) -> None:
         self.name = name
         self._tokens = folder / "token"
+        # A folder of its own, which agents look through with every turn: not the servers' files.
+        workspace = folder / "workspace"
+        workspace.mkdir(exist_ok=True)
         self.host = ServedHost(
-            *(folder / name, "--token-file", str(self._tokens), "--root", str(folder)),
+            *(folder / name, "--token-file", str(self._tokens), "--root", str(workspace)),
+            # Clients here may be away for long, and what they made is to be there all the same.
+            *("--draft-seconds", "0"),
             *("--agent", "soak.cluster.worker:Worker", *options),
             cwd=Path.cwd(),
         )
@@ -119,7 +136,7 @@ class Ground:
 
     @property
     def refused(self) -> int:
-        """How many appends the servers refused so far."""
+        """How many appends of former owners the servers refused so far."""
         return sum(node.refused for node in self.nodes)
 
     async def recovered(self) -> float:
@@ -146,12 +163,11 @@ async def ground(folder: Path) -> AsyncIterator[Ground]:
     deeds.touch()
     os.environ[DEEDS_VARIABLE] = str(deeds)
     (folder / "servers").mkdir()
-    async with three_servers(folder / "servers") as servers:
+    async with three_servers(folder / "servers", syncs=True) as servers:
         urls = ",".join(servers.urls)
         nodes = [Node(name, folder, "--cluster", urls, "--node", name) for name in NAMES]
         try:
-            for node in nodes:
-                await node.start()
+            await asyncio.gather(*(node.start() for node in nodes))
             yield Ground(servers, nodes, deeds)
         finally:
             for node in nodes:
@@ -163,7 +179,7 @@ async def ground(folder: Path) -> AsyncIterator[Ground]:
 
 async def kill_node(ground: Ground, random: Random) -> str:
     """Kill a node, and start it again after a while."""
-    node, seconds = random.choice(ground.nodes), random.uniform(0, 8)
+    node, seconds = random.choice(ground.nodes), random.uniform(0, LONGEST_ABSENCE)
     await node.count_refused()
     await node.kill()
     await asyncio.sleep(seconds)
@@ -191,7 +207,7 @@ async def restart_node(ground: Ground, random: Random) -> str:
 
 async def kill_server(ground: Ground, random: Random) -> str:
     """Kill a server, and start it again after a while."""
-    server, seconds = random.choice(ground.servers.all), random.uniform(0, 8)
+    server, seconds = random.choice(ground.servers.all), random.uniform(0, LONGEST_ABSENCE)
     server.kill()
     await asyncio.sleep(seconds)
     server.start()
@@ -200,7 +216,7 @@ async def kill_server(ground: Ground, random: Random) -> str:
 
 async def kill_all_servers(ground: Ground, random: Random) -> str:
     """Kill all servers, and start them again after a while."""
-    seconds = random.uniform(0, 8)
+    seconds = random.uniform(0, LONGEST_ABSENCE)
     for server in ground.servers.all:
         server.kill()
     await asyncio.sleep(seconds)

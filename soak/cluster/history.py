@@ -15,11 +15,14 @@ from soak.audit import difference
 from soak.cluster.growth import lost, turns_of
 from tests.wire.client import promised
 
-__all__ = ["History", "Outcome"]
+__all__ = ["DONE_ALREADY", "History", "Outcome"]
 
 Json = Mapping[str, Any]
 # Faults that are kept in words; all are counted.
 MOST_TOLD = 200
+# How who comes back by snapshots is answered that something was done: applied to those once more,
+# the action itself would make the client's state wrong.
+DONE_ALREADY = "this was done already, before the connection was lost"
 
 
 @dataclass
@@ -72,7 +75,9 @@ class History:
     def _note(
         self, outcome: Outcome, who: str, number: int, refused: str | None, *, own: bool
     ) -> None:
-        if refused is not None:
+        if refused == DONE_ALREADY:
+            outcome.accepted = True
+        elif refused is not None:
             outcome.refused = refused
         else:
             outcome.accepted = True

@@ -8,19 +8,20 @@ import shutil
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from agenthost.protocol import SUPPORTED_VERSIONS
 from soak.cluster.activity import Stage, approve_all, keep_busy
-from soak.cluster.ground import FAULTS, Ground, ground
+from soak.cluster.ground import FAULTS, Fault, Ground, ground
 from soak.cluster.history import History
 from soak.cluster.visitor import Memory, visit
 from soak.witness import NEWEST
 from tests.wire.client import WireFailure, promised
 
-__all__ = ["judge", "run_cluster"]
+__all__ = ["judge", "play", "run_cluster"]
 
 # Seconds between faults, in which clients do things.
 SHORTEST_CALM, LONGEST_CALM = 0.5, 4.0
@@ -34,7 +35,13 @@ def run_cluster(faults: int, clients: int, seed: int) -> int:
     """Run it; 0 when nothing is wrong, 1 otherwise."""
     folder = Path(tempfile.mkdtemp(prefix="agenthost-soak-cluster-"))
     print(f"seed {seed}, {faults} faults, {clients} clients, in {folder}", flush=True)
-    problems = asyncio.run(_run(folder, faults, clients, Random(seed)))
+    try:
+        random = Random(seed)
+        fate = (random.choice(FAULTS) for _ in range(faults))
+        problems = asyncio.run(play(folder, fate, clients, random))
+    except KeyboardInterrupt:
+        print(f"ended early, nothing was judged; the data is kept in {folder}")
+        return 130
     for problem, count in Counter(problems).most_common(MOST_SHOWN):
         print(f"  {problem}" + (f" ({count} times)" if count > 1 else ""))
     if problems:
@@ -44,7 +51,8 @@ def run_cluster(faults: int, clients: int, seed: int) -> int:
     return 0
 
 
-async def _run(folder: Path, faults: int, clients: int, random: Random) -> list[str]:
+async def play(folder: Path, faults: Iterable[Fault], clients: int, random: Random) -> list[str]:
+    """Let one fault after the other happen in a new cluster; return what is wrong."""
     async with ground(folder) as running:
         stage = Stage(random, History(), running.urls)
         versions = [
@@ -56,10 +64,15 @@ async def _run(folder: Path, faults: int, clients: int, random: Random) -> list[
         ]
         busy = [asyncio.create_task(keep_busy(stage, memory)) for memory in memories]
         try:
-            for number in range(1, faults + 1):
-                await _befall(running, stage, number, busy)
+            for number, fault in enumerate(faults, 1):
+                await _befall(running, stage, number, fault, busy)
         except TimeoutError:
             stage.faults.append("the cluster did not recover; the run ends here")
+        except asyncio.CancelledError:
+            for task in busy:
+                task.cancel()
+            await asyncio.gather(*busy, return_exceptions=True)
+            raise
         stage.over = True
         await asyncio.gather(*busy)
         try:
@@ -72,12 +85,12 @@ async def _run(folder: Path, faults: int, clients: int, random: Random) -> list[
 
 
 async def _befall(
-    running: Ground, stage: Stage, number: int, busy: list[asyncio.Task[None]]
+    running: Ground, stage: Stage, number: int, fault: Fault, busy: list[asyncio.Task[None]]
 ) -> None:
     """Let things go on for a while, let one fault happen, and tell how that went."""
     history, told = stage.history, (len(stage.history.faults), len(stage.faults))
     await asyncio.sleep(stage.random.uniform(SHORTEST_CALM, LONGEST_CALM))
-    what = await stage.random.choice(FAULTS)(running, stage.random)
+    what = await fault(running, stage.random)
     seconds = await running.recovered()
     for task in busy:
         if task.done():
@@ -153,7 +166,8 @@ def _summary(running: Ground, stage: Stage, memories: list[Memory]) -> str:
         f"{len(stage.chats)} sessions, {len(history.outcomes)} actions ({accepted} done, "
         f"{refused} refused), {history.seen} envelopes and {history.snapshots} states looked at",
         f"{replays + snapshots} returns ({replays} by replay, {snapshots} by snapshots), "
-        f"{len(running.deeds())} deeds, {running.refused} appends of former owners refused",
+        f"{len(running.deeds())} deeds",
+        f"{running.refused} writes of former owners were refused by the servers",
         f"done: {dict(stage.done)}",
         f"faults: {judged}, {len(stage.faults)} others",
         *(f"  {count} times {reason}" for reason, count in stage.refusals.most_common(12)),

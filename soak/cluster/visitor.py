@@ -68,11 +68,11 @@ class Visit(WireClient):
 
     async def arrive(self) -> None:
         """Say hello, or come back where the last connection ended; send again what is open."""
-        memory = self.memory
-        if memory.last is None:
+        memory, former = self.memory, self.memory.last
+        if former is None:
             await self.initialize(ROOT)
         else:
-            result = await self.resume(memory.last)
+            result = await self.resume(former)
             if result["type"] == "replay":
                 memory.replays += 1
                 gone = set(result["missing"])
@@ -81,13 +81,18 @@ class Visit(WireClient):
                 given = {each["resource"]: each["state"] for each in result["snapshots"]}
                 gone = self.states.keys() - given.keys()
                 if memory.version == NEWEST:
-                    memory.history.rejoined(memory.client_id, memory.last.states, given)
+                    memory.history.rejoined(memory.client_id, former.states, given)
             for channel in gone:
                 memory.history.missing(channel, memory.client_id)
                 del self.states[channel]
-        memory.last = self
         for seq in list(memory.unanswered):
             await self._send(seq)
+
+    def take_result(self, result: Json) -> None:
+        """Take up what was asked for; from now on this is where the client stands."""
+        super().take_result(result)
+        # At once: it was shown this, whatever becomes of the connection before it is let in.
+        self.memory.last = self
 
     def take_envelope(self, envelope: Json) -> None:
         """Apply an envelope, tell the history, and keep nothing else of it."""

@@ -211,6 +211,9 @@ class FakePort:
     async def flow(self) -> None:
         await asyncio.sleep(0)
 
+    async def may_act(self) -> None:
+        await self.flow()
+
     async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
         found: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
 

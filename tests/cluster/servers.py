@@ -25,13 +25,20 @@ class NatsServer:
     """One server as a process, with its files in a folder of its own."""
 
     def __init__(
-        self, name: str, folder: Path, port: int, settings: str = "", jetstream: bool = True
+        self,
+        name: str,
+        folder: Path,
+        port: int,
+        settings: str = "",
+        jetstream: bool = True,
+        syncs: bool = False,
     ) -> None:
         self.name = name
         self.url = f"nats://127.0.0.1:{port}"
         self._config = folder / f"{name}.conf"
         self.log = folder / f"{name}.log"
-        store = f'jetstream {{ store_dir: "{folder / name}" }}\n' if jetstream else ""
+        syncing = "sync_interval: always" if syncs else ""
+        store = f'jetstream {{ store_dir: "{folder / name}"\n{syncing} }}\n' if jetstream else ""
         self._config.write_text(
             f'server_name: {name}\nlisten: "127.0.0.1:{port}"\n'
             f'log_file: "{self.log}"\n{store}{settings}'
@@ -144,8 +151,10 @@ async def one_server(
 
 
 @asynccontextmanager
-async def three_servers(folder: Path, *, settings: str = "") -> AsyncIterator[Servers]:
-    """Run a cluster of three."""
+async def three_servers(
+    folder: Path, *, settings: str = "", syncs: bool = False
+) -> AsyncIterator[Servers]:
+    """Run a cluster of three; ``syncs`` has them keep what they store through a power cut."""
     ports = free_ports(6)
     routes = ", ".join(f'"nats://127.0.0.1:{port}"' for port in ports[3:])
     servers = Servers(
@@ -156,6 +165,7 @@ async def three_servers(folder: Path, *, settings: str = "") -> AsyncIterator[Se
                 ports[index],
                 f'cluster {{ name: tests, listen: "127.0.0.1:{ports[3 + index]}",'
                 f" routes: [{routes}] }}\n{settings}",
+                syncs=syncs,
             )
             for index in range(3)
         ]

@@ -12,8 +12,9 @@ import pytest
 
 from agenthost.cli.commands import serve_cluster
 from agenthost.cli.main import main
+from agenthost.cluster.realm import Appender, stream
 from agenthost.errors import AgentHostError
-from tests.cluster.servers import one_server
+from tests.cluster.servers import one_server, realm_link
 from tests.wire.hosting import ServedHost, refusal
 
 pytestmark = pytest.mark.timeout(120)
@@ -53,6 +54,28 @@ async def test_two_nodes_of_one_name_are_one_too_many(tmp_path: Path) -> None:
             await first.kill()
     assert "twin" in told
     assert "--node" in told
+
+
+async def test_a_realm_of_a_newer_agenthost_is_refused_before_anything_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "FORMAT", 99)
+    async with one_server(tmp_path) as servers, realm_link(servers):
+        told = await complaint(tmp_path, "--cluster", servers.urls[0])
+    assert "format 99" in told
+    assert "update" in told
+    assert not (tmp_path / "data" / "realm").exists()
+
+
+async def test_what_only_a_newer_agenthost_can_read_ends_a_node_with_a_sentence(
+    tmp_path: Path,
+) -> None:
+    async with one_server(tmp_path) as servers, realm_link(servers) as link:
+        head = b'{"id":"1","u":"@realm","n":"n","w":[["from-the-future"]]}'
+        body = len(head).to_bytes(4, "big") + head
+        await Appender(link).append("@realm", [body], "1", 0)
+        told = await complaint(tmp_path, "--cluster", servers.urls[0])
+    assert "newer agenthost" in told
 
 
 async def test_a_credentials_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -23,8 +23,9 @@ from agenthost.errors import AgentHostError
 from agenthost.host.store import StoreError
 from agenthost.host.store.files import check_file, connect_onlooker, sync_directory, translated
 
-# The last messages that stay in the log, for nodes that were away for a while.
-KEPT_MESSAGES = 200_000
+# The last messages that stay in the log, for nodes that were away for a while; fewer if so many
+# have more bytes.
+KEPT_MESSAGES, KEPT_BYTES = 200_000, 2 << 30
 # And all that is not older than this, in seconds.
 KEPT_SECONDS = 600.0
 # A base is due when so many messages, or bytes, came since the last one.

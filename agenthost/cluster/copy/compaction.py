@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -27,8 +27,6 @@ from agenthost.protocol.reducer_registry import Kind
 
 # A tail shorter than this, or than its snapshot, is read back soon enough.
 SMALLEST_TAIL = 256 * 1024
-# Seconds after which a tail is measured again that was shorter than counted.
-LOOK_AGAIN = 0.2
 # A tail that is longer makes the feed wait: it is read into memory to be folded.
 LONGEST_TAIL = 16 * 1024 * 1024
 # Seconds of work at a time, and of rest after it.
@@ -51,16 +49,21 @@ class _Tail:
     untrimmed: int = REPLAY_BYTES
     # The snapshot's length, as far as it is known.
     state: int = 0
-    # How long it was when it was found shorter than counted.
-    measured: int = -1
 
 
 class Compactor:
     """Makes snapshots of channels whose tails have become long; ``run`` does the work."""
 
-    def __init__(self, store: CopyStore, position: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        store: CopyStore,
+        position: Callable[[], int],
+        reached: Callable[[int], Awaitable[None]],
+    ) -> None:
+        """``position`` is the last message taken; ``reached`` waits until one can be read."""
         self._store = store
         self._position = position
+        self._reached = reached
         self._tails: dict[str, _Tail] = {}
         # Channels whose turn it is, oldest first.
         self._due: dict[str, None] = {}
@@ -121,12 +124,11 @@ class Compactor:
         finally:
             self._at_work = None
 
-    def _look_again(self, channel: str) -> None:
-        if channel in self._tails:
-            self._due[channel] = None
-            self._some_due.set()
-
     async def _compact(self, channel: str) -> None:
+        tail = self._tails.get(channel)
+        counted = tail.length if tail is not None else 0
+        # What was counted has been taken from the feed, and may not be readable yet.
+        await self._reached(self._position())
         stored = await self._store.load_channel(channel)
         tail = self._tails.get(channel)
         if stored is None or not stored.tail or tail is None:
@@ -134,13 +136,8 @@ class Compactor:
         length = sum(len(entry.action) + ENTRY_OVERHEAD for entry in stored.tail)
         tail.state = len(stored.state)
         if length <= max(SMALLEST_TAIL, tail.state):
-            if length in (tail.measured, tail.length):
-                # It was counted twice, or its state was not known to be that long.
-                tail.length = length
-            else:
-                # What was counted is taken from the feed, and may not be readable yet.
-                tail.measured = length
-                asyncio.get_running_loop().call_later(LOOK_AGAIN, self._look_again, channel)
+            # It was counted twice, or its state was not known to be that long.
+            tail.length -= max(0, counted - length)
             return
         state = await _folded(channel, stored)
         # Behind a drop it would bring the channel back.

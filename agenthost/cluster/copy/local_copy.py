@@ -42,9 +42,9 @@ CANCEL_SECONDS = 0.2
 MESSAGES_AT_ONCE = 32
 # Seconds between two looks at where the feed is.
 MARK_SECONDS = 30.0
-# A unit whose log ends so many messages ago is to be renewed, or more where there are many units:
-# so that at most one of ten appends is for that.
-STALE_MESSAGES, STALE_PER_UNIT = 300_000, 10
+# A unit whose log ends so much earlier than what is kept is to be renewed, or earlier where there
+# are many units: so that at most one of ten appends is for that.
+STALE_SHARE, STALE_PER_UNIT = 1.5, 10
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +82,8 @@ class LocalCopy:
         self._marking: asyncio.Task[None]
         self._failed: asyncio.Future[None]
         self._making_base = asyncio.Lock()
+        # How many bytes a message of the log has, on average.
+        self._message_size = 0
 
     async def __aenter__(self) -> Self:
         """Open the copy, take a base where it must, and begin to follow the feed.
@@ -102,7 +104,7 @@ class LocalCopy:
             if not await self._open(state):
                 raise CopyFailed("the realm's log lost its beginning while a base was taken")
         self._intake = Intake(self.store, self._book, self.position, self._fail)
-        self._compactor = Compactor(self.store, lambda: self.position)
+        self._compactor = Compactor(self.store, lambda: self.position, self.reached)
         self._mark()
         self._following = self._tasks.start(self._follow(), "copy: feed")
         self._tasks.start(self._compactor.run(), "copy: compaction")
@@ -235,19 +237,24 @@ class LocalCopy:
         """Return the unit that a channel belongs to; ``None`` where there is no such channel."""
         return self._book.unit_of_channel(channel)
 
-    def stale_units(self, node: str | None) -> list[str]:
-        """Return the units of a node, or of nobody, that keep the log from being purged.
+    def stale_units(self) -> dict[str, str | None]:
+        """Return the units that keep the log from being purged, and who owns them.
 
-        Their owner is to append something, be it nothing: a unit without a message has no fence.
+        Something is to be appended there, be it nothing: a unit without a message has no fence.
         """
-        age = max(STALE_MESSAGES, STALE_PER_UNIT * len(self._book))
-        return self._book.ending_before(node, self.position - age)
+        age = max(round(STALE_SHARE * self._kept), STALE_PER_UNIT * len(self._book))
+        return self._book.ending_before(self.position - age)
+
+    @property
+    def _kept(self) -> int:
+        """How many of the last messages stay in the log."""
+        return min(bases.KEPT_MESSAGES, bases.KEPT_BYTES // max(1, self._message_size))
 
     # Bases.
 
     async def base_is_due(self) -> bool:
         """Say whether so much came since the newest base that another one is worth it."""
-        state = await self._source.state()
+        state = await self._measured()
         newest = await bases.names_by_age(self._source)
         since = newest[0][0] if newest else state.first - 1
         grown = state.last - since
@@ -266,7 +273,7 @@ class LocalCopy:
             position = await bases.put_base(self._source, self.store, self._folder)
             horizon = time.monotonic() - bases.KEPT_SECONDS
             old = max((at for moment, at in self._marks if moment <= horizon), default=0)
-            before = min(position - bases.KEPT_MESSAGES, old) + 1
+            before = min(position - self._kept, old) + 1
             end = self._book.oldest_end()
             if end is not None:
                 before = min(before, end)
@@ -339,7 +346,13 @@ class LocalCopy:
             await asyncio.sleep(MARK_SECONDS)
             self._mark()
             with contextlib.suppress(AgentHostError):
-                self._book.forget_before((await self._source.state()).first)
+                self._book.forget_before((await self._measured()).first)
+
+    async def _measured(self) -> LogState:
+        """Ask how the log is, and take note of how long its messages are."""
+        state = await self._source.state()
+        self._message_size = state.size // max(1, state.last - state.first + 1)
+        return state
 
     def _mark(self) -> None:
         now = time.monotonic()

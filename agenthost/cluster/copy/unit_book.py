@@ -135,8 +135,8 @@ class UnitBook:
         found = self._units.get(unit)
         return 0 if found is None else found.last
 
-    def units_of(self, node: str | None) -> list[str]:
-        """Return the units that a node, or nobody, owns and that are still there."""
+    def units_of(self, node: str) -> list[str]:
+        """Return the units that a node owns and that are still there."""
         return [
             name
             for name, unit in self._units.items()
@@ -159,9 +159,13 @@ class UnitBook:
         ends = (unit.last for name, unit in self._units.items() if name != MISC and not unit.gone)
         return min(ends, default=None)
 
-    def ending_before(self, node: str | None, message: int) -> list[str]:
-        """Return the units of a node whose logs end before a message."""
-        return [unit for unit in self.units_of(node) if self._units[unit].last < message]
+    def ending_before(self, message: int) -> dict[str, str | None]:
+        """Return the units whose logs end before a message, and who owns them."""
+        return {
+            name: unit.owner
+            for name, unit in self._units.items()
+            if unit.last < message and not unit.gone and name != MISC
+        }
 
     def __len__(self) -> int:
         return len(self._units)

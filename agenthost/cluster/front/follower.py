@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from agenthost.host.core import HostCore
     from agenthost.host.log.writer import ClientAction
     from agenthost.protocol.common import Action
+    from agenthost.protocol.envelopes import ActionOrigin
 
 log = logging.getLogger(__name__)
 
@@ -160,11 +161,19 @@ class FeedFollower:
             if not _is_rewritten(action, sent, dispatch.as_sent):
                 broadcast.sender = dispatch.connection
             broadcast.as_sent = dispatch.as_sent
+        elif origin is not None:
+            self._done(origin, channel, action)
         if change.states is not None:
             needed = sequence_numbers_needed(action, *change.states)
             if needed > self._ledger.most_actions:
                 self._end_older(broadcast)
         self._ledger.deliver(broadcast)
+
+    def _done(self, origin: ActionOrigin, channel: AnyChannel, action: Action) -> None:
+        """Note for a client of ours what it did elsewhere: it may be about to send that again."""
+        connection = self._core.clients.connection(origin["clientId"])
+        if connection is not None:
+            connection.resent.note(channel.uri, origin["clientSeq"], action)
 
     def _show_what_it_names(self, channel: AnyChannel, action: Action) -> None:
         """Show turns that an action names to those who were not shown them."""

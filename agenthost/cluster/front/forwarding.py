@@ -19,7 +19,8 @@ from agenthost.cluster.front.client_links import ClientLinks, Open
 from agenthost.cluster.front.owner_peer import LinkBroken, OwnerPeer
 from agenthost.cluster.front.pending import PendingAction, PendingActions, size_of
 from agenthost.cluster.front.relays import Relays
-from agenthost.cluster.front.routes import MADE, ONLY_READ, PLACES, MethodPlace
+from agenthost.cluster.front.routes import MADE, ONLY_READ, PLACES, STORED, MethodPlace
+from agenthost.cluster.front.surroundings import why_full
 from agenthost.errors import (
     AgentHostError,
     AlreadyExists,
@@ -197,6 +198,8 @@ class Forwarding:
             if node is None:
                 return self.core.writer.reject(dispatch, "there is no such channel any more")
             unit = f"{NODE_LANE}{node}"
+        elif (reason := why_full(self._nodes.living)) is not None:
+            return self.core.writer.reject(dispatch, reason)
         again = connection.is_returned
         entry = self.pending.add(dispatch, channel.uri, action, is_again=again)
         self._links_of(connection).lane(unit).dispatch(entry)
@@ -225,6 +228,8 @@ class Forwarding:
         if place is MethodPlace.SETTLED:
             await self._settled(connection)
             return None
+        if method in STORED and (reason := why_full(self._nodes.living)) is not None:
+            raise InternalError(reason)
         if place is MethodPlace.EVERYWHERE:
             return await self._everywhere(connection, method, params)
         if place is MethodPlace.FILES:

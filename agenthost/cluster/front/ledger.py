@@ -8,7 +8,6 @@ position. Nothing is written here; what a front keeps of its clients somebody ap
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,10 +29,13 @@ from agenthost.host.store import (
 if TYPE_CHECKING:
     from agenthost.host.log.deliveries import Delivery
 
-# Seconds that a client waits for what it has seen elsewhere, before the realm itself is asked where
-# its log ends; and for that. Well below what a handshake may take.
-CATCH_UP_SECONDS = 2.0
+# Seconds that whoever comes waits until everything is here that the log has, and that one waits who
+# has seen more than that elsewhere. Well below what a handshake may take.
+CATCH_UP_SECONDS = 3.0
 END_SECONDS = 20.0
+# For so many seconds a leader may deny what was seen: a server that is just starting does.
+STALE_SECONDS = 10.0
+_PAUSE = 0.1
 # Free numbers below which the realm is asked for one more message, which brings a thousand.
 FEW_NUMBERS = 256
 # Of the four numbers of a write the first is for turns that must be shown before it.
@@ -85,8 +87,8 @@ class FrontLedger(Ledger):
         self._has_asked = False
         # Set while a message is taken in: what it leads to leaves together.
         self._is_taking = False
-        # Who waits for a message.
-        self._awaited: dict[asyncio.Future[None], int] = {}
+        # How many wait for more to come.
+        self._reaching = 0
 
     @property
     def backlog(self) -> int:
@@ -95,8 +97,8 @@ class FrontLedger(Ledger):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody has seen more elsewhere than has come here."""
-        return bool(self._awaited)
+        """Whether somebody waits for more than has come here."""
+        return self._reaching > 0
 
     async def open(self) -> None:
         """Wait until what the feed has brought so far can be read."""
@@ -114,35 +116,38 @@ class FrontLedger(Ledger):
             self._readable = max(self._readable, position)
         await super().settle()
 
-    async def reach(self, seq: int) -> bool:
-        """Wait a while for what a client has seen on another node, and go on above it.
+    async def reach(self, seq: int = 0) -> bool:
+        """Wait a while for what the log has and what a client has seen, and go on above that.
 
-        False where it does not come although it may be in the log: a server that is gone can
-        silence the feed of one node for long, while others go on.
+        Without it a node that was paused would show who comes what is long past. False where what
+        was seen does not come although it may be in the log: a server that is gone can silence the
+        feed of one node for long, while others go on.
         """
-        message = message_of(seq)
-        if message > self.position:
-            await self._wait_for(message)
-        if message > self.position:
-            try:
-                async with asyncio.timeout(END_SECONDS):
-                    await self._copy.caught_up()
-            except (TimeoutError, AgentHostError):
-                return message <= self.position
+        message, clock = message_of(seq), asyncio.get_running_loop().time
+        start = clock()
+        self._reaching += 1
+        try:
+            is_all = await self._catch_up(CATCH_UP_SECONDS)
+            while message > self.position and clock() - start < END_SECONDS:
+                if is_all and clock() - start > STALE_SECONDS:
+                    # What the client has seen is not in this realm.
+                    return True
+                await asyncio.sleep(_PAUSE)
+                is_all = await self._catch_up(END_SECONDS + start - clock())
+        finally:
+            self._reaching -= 1
         if message <= self.position:
             self._seq = max(self._seq, min(seq, self._free_through))
-        # What the client has seen is not in this realm, if it has not come by now.
-        return True
+        return message <= self.position
 
-    async def _wait_for(self, message: int) -> None:
-        waiter = asyncio.get_running_loop().create_future()
-        self._awaited[waiter] = message
+    async def _catch_up(self, seconds: float) -> bool:
+        """Wait until all is here that the log's leader says to have; False where it is not."""
         try:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CATCH_UP_SECONDS):
-                    await waiter
-        finally:
-            self._awaited.pop(waiter, None)
+            async with asyncio.timeout(seconds):
+                await self._copy.caught_up()
+        except (TimeoutError, AgentHostError):
+            return False
+        return True
 
     def take_seq(self, count: int = 1) -> int:
         """Hand out free numbers behind the position, and the last of them again if none is left.
@@ -197,9 +202,6 @@ class FrontLedger(Ledger):
         self._free_through = _last_free(message)
         self._has_asked = self._is_taking = False
         self._flush()
-        for waiter, awaited in list(self._awaited.items()):
-            if awaited <= message and not waiter.done():
-                waiter.set_result(None)
 
 
 def _last_free(message: int) -> int:

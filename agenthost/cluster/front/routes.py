@@ -94,6 +94,9 @@ PLACES: Mapping[str, MethodPlace] = MappingProxyType(
 # for whoever made it would say that it is there.
 MADE: Mapping[str, str] = MappingProxyType({"createSession": "channel", "createChat": "chat"})
 
+# Refused while the realm has no room; nobody would hear what became of them.
+STORED = frozenset({"createSession", "disposeSession", "createChat", "disposeChat", "moveChat"})
+
 # Asked once more of whoever owns now, where a link broke before the answer: they change nothing.
 ONLY_READ = frozenset(
     {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from agenthost.cluster.realm.errors import NO_ROOM
+
 
 class RealmMap(Protocol):
     """What forwarding must know of the local copy."""
@@ -24,6 +26,15 @@ class RealmMap(Protocol):
     def on_commit(self, tell: Callable[[Any], None]) -> object:
         """Tell somebody of every commit, in order."""
         ...
+
+
+def why_full(living: Mapping[str, Any]) -> str | None:
+    """Say why nothing can be stored, if one of these nodes has found no room for it."""
+    ailments = (info.ailment for info in living.values())
+    found = next((ailment for ailment in ailments if ailment.startswith(NO_ROOM)), None)
+    if found is None:
+        return None
+    return f"nothing can be stored at the moment: {found}. Try again when there is room"
 
 
 class KnownNodes(Protocol):

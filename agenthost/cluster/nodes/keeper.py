@@ -37,6 +37,7 @@ _LOOK_SECONDS = 0.5
 _AT_ONCE = 16
 # Seconds for one hand-over besides the time that turns are given.
 _HAND_OVER_SECONDS = 10.0
+_ASK_AGAIN_SECONDS = 0.05
 
 
 class OwnsUnits(Protocol):
@@ -53,6 +54,10 @@ class OwnsUnits(Protocol):
 
     async def give_up(self, unit: str, to: str | None, *, wait: float) -> None:
         """End what runs in a unit, within so many seconds, and write who owns it from now on."""
+        ...
+
+    def is_busy(self, unit: str) -> bool:
+        """Say whether a turn of a unit runs there."""
         ...
 
     async def lead(self) -> None:
@@ -269,7 +274,12 @@ class Keeper:
             return {"error": f"there is no node {to}"}
         if unit not in owner.owned:
             return {"error": f"{self._node} does not own it"}
-        await self._hand_over(owner, unit, str(to), min(float(wait), _HAND_OVER_SECONDS))
+        try:
+            await self._hand_over(owner, unit, str(to), min(float(wait), _HAND_OVER_SECONDS))
+        except TimeoutError:
+            if unit in owner.owned:
+                raise
+            return {"error": f"{to} was given it and has not taken it up yet; look again"}
         return {"owner": to}
 
     # Leaving.
@@ -284,31 +294,27 @@ class Keeper:
         owner = self._owner()
         if owner is None:
             return
-        end = asyncio.get_running_loop().time() + wait
-        idle: list[str] = []
-        running: list[str] = []
-        for unit in sorted(owner.owned):
-            (running if await self._is_running(unit) else idle).append(unit)
+        clock = asyncio.get_running_loop().time
+        end = clock() + wait
         gate = asyncio.Semaphore(_AT_ONCE)
 
-        async def hand(unit: str, patience: float) -> None:
+        async def hand(unit: str) -> None:
             to = await self._heir_of(unit)
             if to is None:
                 return
-            try:
-                await self._hand_over(owner, unit, to, patience)
-            except Exception as error:
-                # The others are handed over all the same.
-                log.warning("%s could not be handed to %s: %r", unit, to, error)
+            # Those whose turns take their time must not hold the others up.
+            async with contextlib.nullcontext() if owner.is_busy(unit) else gate:
+                try:
+                    await self._hand_over(owner, unit, to, max(0.0, end - clock()))
+                except Exception as error:
+                    # The others are handed over all the same.
+                    log.warning("%s could not be handed to %s: %r", unit, to, error)
 
-        async def hand_in_order(unit: str) -> None:
-            async with gate:
-                await hand(unit, 0.0)
-
-        left = max(0.0, end - asyncio.get_running_loop().time())
-        await asyncio.gather(
-            *(hand_in_order(unit) for unit in idle), *(hand(unit, left) for unit in running)
-        )
+        seen: set[str] = set()
+        # Some may have been asked for before everybody had heard that this node leaves.
+        while new := owner.owned - seen:
+            seen |= new
+            await asyncio.gather(*map(hand, sorted(new)))
 
     async def _heir_of(self, unit: str) -> str | None:
         provider, directories, _ = await described(self._copy, unit)
@@ -316,7 +322,11 @@ class Keeper:
         return heir(unit, nodes, provider, directories, besides={self._node})
 
     async def _hand_over(self, owner: OwnsUnits, unit: str, to: str, wait: float) -> None:
+        """Give a unit to a node, and wait until it is there."""
         async with asyncio.timeout(wait + _HAND_OVER_SECONDS):
             await owner.give_up(unit, to, wait=wait)
-        # So that it is there before anybody needs it.
-        await self._claims.ask(to, unit)
+        async with asyncio.timeout(_HAND_OVER_SECONDS):
+            while (await self._claims.ask(to, unit)).get("owner") != to:  # noqa: ASYNC110
+                # It may not have read yet that the unit is its own.
+                await asyncio.sleep(_ASK_AGAIN_SECONDS)
+        log.info("%s is with %s now", unit, to)

@@ -23,6 +23,7 @@ from agenthost.host.channels.root import open_root
 from agenthost.host.channels.session.content_owners import SHARED as SHARED_CONTENT
 from agenthost.host.channels.session.kind import SESSION, ReleaseWorkspace, extra_of
 from agenthost.host.channels.token_expiry import TokenExpiry
+from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
 from agenthost.host.customizations.enablement_records import SHARED as SHARED_DECISIONS
 from agenthost.host.elsewhere import CHANNEL_GONE
 from agenthost.host.folder_trust import TRUST
@@ -44,6 +45,8 @@ log = logging.getLogger(__name__)
 
 # Seconds between looks whether the feed is heard again, while nothing may start.
 FRESH_INTERVAL = 0.2
+# Units that are renewed at the same time, so that other appends are not held up.
+RENEWED_AT_ONCE = 8
 # What several owners write and each keeps in memory.
 _SHARED = frozenset({TRUST, SHARED_CONTENT, SHARED_DECISIONS})
 
@@ -72,6 +75,10 @@ class OwnerHost(Host):
     def owned(self) -> frozenset[str]:
         """The units that this host owns now."""
         return frozenset(self._owner_store.owned)
+
+    def is_busy(self, unit: str) -> bool:
+        """Say whether a turn of a unit runs here."""
+        return self.core.turns.runs_in(unit)
 
     @property
     def leads(self) -> bool:
@@ -114,7 +121,7 @@ class OwnerHost(Host):
             on_failure=self._fail,
             make_ledger=OwnerLedger,
         )
-        core.turns.may_begin = self._may_begin
+        core.turns.may_act = self._may_act
         core.sessions.claim = self._claim_new
         core.directory.on_loaded(self._watch_agent)
         core.directory.on_forgotten(lambda channel: self._tell_gone(core, channel))
@@ -163,6 +170,7 @@ class OwnerHost(Host):
                 await core.turns.end_interrupted(core.store, core.directory, unit)
                 # Whoever is told who owns it finds them ended.
                 await core.writer.ledger.settle()
+                await core.chats.go_on(unit)
             return True
 
     async def give_up(
@@ -170,25 +178,36 @@ class OwnerHost(Host):
     ) -> None:
         """Let another node own a unit, or nobody, once its turns are over.
 
-        After ``wait`` seconds they end with ``reason`` as their error.
+        After ``wait`` seconds they end with ``reason`` as their error. None begins meanwhile: what
+        is queued or sent waits for the next owner.
         """
         async with self._alone(unit):
             if unit not in self._owner_store.owned:
                 return
             core = self.core
-            if unit == REALM:
-                await self._stop_leading(core)
-            else:
-                why = reason or "the session goes to another machine; send the message again"
-                await core.turns.rest(unit, wait, why)
-                core.effects.carry_out(ReleaseWorkspace(unit, keep=True))
-                core.drafts.leave(unit)
-            while core.writer.ledger.backlog:
-                await core.writer.ledger.settle()
-            # Nothing is awaited from here on until nothing of it can be written any more.
-            for channel in self._channels_of(core, unit):
-                core.directory.let_go(channel)
-            await self._owner_store.release(unit, to)
+            core.chats.leaving.add(unit)
+            session = core.directory.get(unit, SESSION)
+            if session is not None:
+                # One that was made here was not looked at yet.
+                self._watch_agent(session)
+            try:
+                if unit == REALM:
+                    await self._stop_leading(core)
+                else:
+                    why = reason or "the session goes to another machine; send the message again"
+                    await core.turns.rest(unit, wait, why)
+                    core.effects.carry_out(ReleaseWorkspace(unit, keep=True))
+                    core.drafts.leave(unit)
+                while core.writer.ledger.backlog:
+                    await core.writer.ledger.settle()
+                # Nothing is awaited from here on until nothing of it can be written any more.
+                for channel in self._channels_of(core, unit):
+                    core.directory.let_go(channel)
+                await self._owner_store.release(unit, to)
+            finally:
+                core.chats.leaving.discard(unit)
+                if unit in self._owner_store.owned:
+                    core.tasks.start(core.chats.go_on(unit), f"go on with {unit}")
 
     async def rest(self) -> None:
         """End all turns and terminals, and begin nothing more, while clients can still be told."""
@@ -196,11 +215,14 @@ class OwnerHost(Host):
             await self._end_work()
 
     async def renew(self, units: Iterable[str]) -> None:
-        """Append an empty message to each of these that is ours, so that its log ends later."""
-        store = self._owner_store
-        renewed = [store.write_to(unit) for unit in units if unit in store.owned]
-        if renewed:
-            await asyncio.gather(*renewed)
+        """Append an empty message to each of these, which nobody else owns: its log ends later."""
+        gate = asyncio.Semaphore(RENEWED_AT_ONCE)
+
+        async def renew(unit: str) -> None:
+            async with gate, self._alone(unit):
+                await self._owner_store.renew(unit)
+
+        await asyncio.gather(*map(renew, units))
 
     async def lead(self) -> None:
         """Do what one node does for all, now that this host owns ``REALM``."""
@@ -249,8 +271,8 @@ class OwnerHost(Host):
 
     # What may happen here.
 
-    async def _may_begin(self) -> None:
-        """Wait until what began a turn is in the log, and nobody else can own its session."""
+    async def _may_act(self) -> None:
+        """Wait until what began a turn or a tool is in the log, and is sure to be heard of here."""
         await self.core.writer.ledger.settle()
         # Nobody tells when silence is over; it is rare, and short.
         while not self._owner_store.copy.is_fresh:  # noqa: ASYNC110
@@ -267,6 +289,9 @@ class OwnerHost(Host):
             core.writer.notify(channel, CHANNEL_GONE, {"channel": channel.uri})
 
     def _why_no_turns(self, session: AnyChannel) -> str | None:
+        if session.uri in self.core.chats.leaving:
+            # Whoever passed it on sends it to the next owner.
+            return f"{session.uri} {OWNED_ELSEWHERE}"
         provider = session.state["provider"]
         if provider in self._agents:
             return None

@@ -353,6 +353,16 @@ class OwnerStore(NumberedStore):
         if unit not in self.owned:
             self._appends.close(unit)
 
+    async def renew(self, unit: str) -> None:
+        """Append an empty message to a unit, be it ours or nobody's at work."""
+        if unit in self.owned:
+            await self.write_to(unit)
+            return
+        id, bodies = self._appends.encode(unit, [])
+        # Whoever was faster has renewed it.
+        with contextlib.suppress(Fenced):
+            await self._appender.append(unit, bodies, id, self.copy.last_of(unit))
+
     def _forget(self, session: str) -> None:
         """Own a session no more that is gone, and was not made again meanwhile."""
         if self._appends.is_idle(session) and self.copy.unit_of_channel(session) is None:

@@ -19,7 +19,13 @@ from nats.errors import Error as NatsError
 from nats.errors import MaxPayloadError
 
 from agenthost.cluster.realm.connection import too_large
-from agenthost.cluster.realm.errors import Fenced, RealmError, RealmFull, RealmUnreachable
+from agenthost.cluster.realm.errors import (
+    NO_ROOM,
+    Fenced,
+    RealmError,
+    RealmFull,
+    RealmUnreachable,
+)
 from agenthost.cluster.realm.stream import COMMIT_HEADER, ApiError, RealmStream
 from agenthost.cluster.units import unit_token
 
@@ -49,8 +55,19 @@ class Appender:
         self._stream = RealmStream(link)
         # How many commits the server refused because somebody else had written.
         self.fenced = 0
-        # Why nothing is stored at the moment, if it is not.
-        self.trouble: str | None = None
+        # Why what is under way is not stored yet, where it was tried in vain: by commit.
+        self._troubles: dict[str, RealmError] = {}
+
+    @property
+    def trouble(self) -> str | None:
+        """Why something is not stored at the moment, if it is not."""
+        return next(map(str, self._troubles.values()), None)
+
+    @property
+    def no_room(self) -> str | None:
+        """Why something is not stored until somebody makes room."""
+        full = (str(each) for each in self._troubles.values() if isinstance(each, RealmFull))
+        return next(full, None)
 
     async def append(
         self, unit: str, bodies: Sequence[bytes], commit_id: str, expected: int | None
@@ -71,17 +88,19 @@ class Appender:
         if sum(len(bodies) for _, bodies, _ in parts) > MOST_IN_A_BATCH:
             raise RealmError("more than 1,000 messages cannot be stored together")
         pause = _FIRST_PAUSE
-        while True:
-            try:
-                number = await self._try(parts, commit_id)
-            except RealmUnreachable as error:
-                self._note(str(error))
-            else:
-                if number is not None:
-                    self.trouble = None
-                    return number
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+        try:
+            while True:
+                try:
+                    number = await self._try(parts, commit_id)
+                except RealmUnreachable as error:
+                    self._note(commit_id, error)
+                else:
+                    if number is not None:
+                        return number
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+        finally:
+            self._troubles.pop(commit_id, None)
 
     async def _try(self, parts: Sequence[Part], commit_id: str) -> int | None:
         """Store it if possible; without a number, nobody knows."""
@@ -92,11 +111,11 @@ class Appender:
                 return await self._judged(parts, commit_id)
             if error.is_no_room:
                 # It may have room again, and nothing is lost meanwhile.
-                self._note(str(RealmFull(f"the NATS servers have no room: {error}")))
+                self._note(commit_id, RealmFull(f"{NO_ROOM}: {error}"))
             elif error.code < 500 and error.error_code not in _PASSING:
                 raise RealmError(f"the realm does not take what is to be stored: {error}") from None
             else:
-                self._note(str(error))
+                self._note(commit_id, error)
             return None
 
     async def _send(self, parts: Sequence[Part], commit_id: str) -> int:
@@ -137,7 +156,7 @@ class Appender:
             return await self._judge(parts, commit_id)
         except ApiError as error:
             # Whoever leads at this moment cannot say.
-            self._note(str(error))
+            self._note(commit_id, error)
             return None
 
     async def _judge(self, parts: Sequence[Part], commit_id: str) -> int | None:
@@ -169,7 +188,7 @@ class Appender:
             headers["Nats-Expected-Last-Subject-Sequence"] = str(expected)
         return headers
 
-    def _note(self, trouble: str) -> None:
-        if self.trouble is None:
+    def _note(self, commit_id: str, trouble: RealmError) -> None:
+        if not self._troubles:
             log.warning("the realm does not store at the moment: %s", trouble)
-        self.trouble = trouble
+        self._troubles[commit_id] = trouble

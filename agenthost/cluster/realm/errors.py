@@ -17,6 +17,10 @@ class NoJetStream(RealmError):
     """The servers keep no streams."""
 
 
+NO_ROOM = "the NATS servers have no room"
+"""How the sentence begins that says so."""
+
+
 class RealmFull(RealmError):
     """The servers have no room left, or none for this account."""
 

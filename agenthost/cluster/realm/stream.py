@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from agenthost.cluster.realm.errors import (
+    NO_ROOM,
     NoJetStream,
     RealmError,
     RealmFull,
@@ -207,7 +208,7 @@ class RealmStream:
                     "a realm is kept by three servers of the cluster, and fewer answer"
                 ) from None
             elif error.is_no_room:
-                raise RealmFull(f"the NATS servers have no room for the realm: {error}") from None
+                raise RealmFull(f"{NO_ROOM} for the realm: {error}") from None
             else:
                 raise
 

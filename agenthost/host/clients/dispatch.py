@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agenthost.agents.api import AgentError
 from agenthost.errors import InvalidParams, WireError
 from agenthost.host.clients.methods import handles
+from agenthost.host.clients.resent_actions import without_filled_in
 from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.writer import ClientAction
@@ -101,7 +102,8 @@ def _take_up(
         return None
     book = connection.core.clients.unlogged(connection.client_id).taken
     id, again = str(passed_on.get("id")), bool(passed_on.get("again"))
-    return book.take_up(id, (uri, client_seq, hash(dumps(action))), again=again)
+    likeness = hash(dumps(without_filled_in(action)))
+    return book.take_up(id, (uri, client_seq, likeness), again=again)
 
 
 async def _answer_as_before(

@@ -50,6 +50,8 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     params = accept_params(agreed.version, "initialize", raw)
     core.policy.command(connection.principal, "initialize", params, core.policy_context)
     core.clients.claim(params["clientId"], connection.principal)
+    # What others have done may not be here yet.
+    await core.writer.ledger.reach()
     channels = await _find(connection, agreed.version, params.get("initialSubscriptions", ()))
     if params.get("clientInfo", {}).get("name") == PAGE_PROGRAM:
         # It is made for the first who can use it; nothing may be awaited later on.
@@ -121,7 +123,9 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
     await core.writer.ledger.settle()
     uris = [channel.uri for channel in channels.values()]
     unlogged = core.clients.unlogged(record.client_id)
-    connection.resent = await done_since(core.store, record.client_id, uris, last_seen, unlogged)
+    resent = await done_since(core.store, record.client_id, uris, last_seen, unlogged)
+    resent.adopt(connection.resent)
+    connection.resent = resent
     # Nothing may be awaited between this and the answer, or what happens now would overtake it.
     result = await catch_up(connection, channels, missing, last_seen)
     if core.clients.is_live(connection):

@@ -68,22 +68,34 @@ class ResentActions:
         for entry in entries:
             if entry.origin is not None:
                 origin = stored_value(entry.origin, entry.channel)
-                if origin["clientId"] == client_id and origin["clientSeq"]:
+                if origin["clientId"] == client_id:
                     action = stored_value(entry.action, entry.channel)
-                    self._done[entry.channel, origin["clientSeq"]] = _compared(action)
+                    self.note(entry.channel, origin["clientSeq"], action)
+
+    def note(self, channel: str, client_seq: int, action: Action) -> None:
+        """Note that an action of the client's was done."""
+        if client_seq:
+            while len(self._done) >= MOST_ENTRIES:
+                del self._done[next(iter(self._done))]
+            self._done[channel, client_seq] = without_filled_in(action)
+
+    def adopt(self, others: ResentActions) -> None:
+        """Take over what was noted elsewhere."""
+        self._done |= others._done
 
     def is_done(self, channel: str, client_seq: int, action: Action) -> bool:
         """Say whether this action was done before; it is asked for once."""
         key = (channel, client_seq)
         if self._unlogged is not None and self._unlogged.take(channel, client_seq, action):
             return True
-        if self._done.get(key) != _compared(action):
+        if self._done.get(key) != without_filled_in(action):
             return False
         del self._done[key]
         return True
 
 
-def _compared(action: Action) -> Action:
+def without_filled_in(action: Action) -> Action:
+    """Return what of an action is its sender's own, by which it is known again."""
     return {key: value for key, value in action.items() if key not in _FILLED_IN}
 
 

@@ -86,8 +86,8 @@ class Ledger(Generic[D]):
         """How much cannot be read from the store yet: it slows producers down."""
         return self._backlog
 
-    async def reach(self, seq: int) -> bool:
-        """Wait for a number that somebody says to have seen; False where it may still come.
+    async def reach(self, seq: int = 0) -> bool:
+        """Wait for all there is, and what somebody says to have seen; False where it may come.
 
         This ledger hands out all numbers itself, so that there is nothing to wait for.
         """

@@ -227,6 +227,13 @@ class AgentPort:
             self._room.clear()
             await self._room.wait()
 
+    async def may_act(self) -> None:
+        """Wait until what was emitted counts, where it might still come to nothing."""
+        await self.flow()
+        may_act = self._running.may_act
+        if may_act is not None:
+            await self.ask(may_act)
+
     async def wait_for(self, look: Callable[[ChatState], _T | None]) -> _T:
         """Wait until looking at the chat's state finds something; the host looks."""
         return await self.ask(lambda: self._running.wait_for(look))

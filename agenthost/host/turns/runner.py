@@ -166,8 +166,8 @@ class TurnRunner:
         self.works = BackgroundWorks(writer, effects, clock, credentials.mask)
         # Who else of the host has something to do around turns.
         self.hooks = TurnHooks()
-        # Awaited before an agent starts, where what began the turn might still come to nothing.
-        self.may_begin: Callable[[], Awaitable[None]] | None = None
+        # Awaited before an agent or a tool starts, where what says so might still come to nothing.
+        self.may_act: Callable[[], Awaitable[None]] | None = None
         # Why no turn runs any more, once the host stops.
         self._closed_because: str | None = None
         effects.on(
@@ -183,6 +183,10 @@ class TurnRunner:
     def running(self) -> int:
         """How many turns are running."""
         return len(self._running)
+
+    def runs_in(self, session: str) -> bool:
+        """Say whether a turn of a session is running."""
+        return any(each.session.uri == session for each in self._running.values())
 
     def is_active(self, running: RunningTurn) -> bool:
         """Say whether this is still the turn that its chat is working on."""
@@ -414,8 +418,8 @@ class TurnRunner:
     ) -> None:
         port = AgentPort(running, self._loops.crossing)
         try:
-            if self.may_begin is not None:
-                await self.may_begin()
+            if self.may_act is not None:
+                await self.may_act()
             if running.command is not None:
                 looks = await self._prepare(running)
                 turn = self._turn(agent, port, running, None)

@@ -251,6 +251,11 @@ class RunningTurn:
         if ledger.backlog >= MOST_UNSTORED:
             await ledger.settle()
 
+    @property
+    def may_act(self) -> Callable[[], Awaitable[None]] | None:
+        """What to await before a tool does anything; any thread may ask."""
+        return self._runner.may_act
+
     async def wait_for(self, look: Callable[[ChatState], _T | None]) -> _T:
         """Wait until looking at the chat's state finds something."""
         return await self._runner.wait_for(self.channel, look)
@@ -326,6 +331,8 @@ class RunningTurn:
             if folder is None:
                 raise AgentError("this session has no folder to work in", "noFolder")
             cwd = str(folder)
+        if self.may_act is not None:
+            await self.may_act()
         return await self.terminals.open(
             command, title=title, tool_call_id=tool_call_id, cwd=cwd, env=env
         )

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.session.kind import SessionChannel
+from agenthost.host.store import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -119,5 +120,8 @@ async def _look(
 ) -> None:
     try:
         await witness.begins(chat, session, turn_id)
+    except StoreError as error:
+        # The host ends for the same reason, and says more.
+        log.warning("what a turn begins with is not known: %s", error)
     except Exception:
         log.exception("something that looks on at turns failed; the turn goes on without it")

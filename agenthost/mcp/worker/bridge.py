@@ -28,8 +28,8 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from agenthost.line_splitting import CHUNK, LineSplitter, LineTooLong
 from agenthost.mcp.limits import MOST_LINE
-from agenthost.mcp.lines import CHUNK, McpLineTooLong, MessageLines
 from agenthost.mcp.types import McpFailed
 from agenthost.mcp.worker.host_pipe import HostPipe
 from agenthost.protocol.common import JsonObject
@@ -165,9 +165,9 @@ class _Connection:
 async def _read(
     reader: asyncio.StreamReader, incoming: ObjectSendStream[SessionMessage | Exception]
 ) -> None:
-    lines = MessageLines(MOST_LINE)
+    lines = LineSplitter(MOST_LINE)
     async with incoming:
-        with contextlib.suppress(McpLineTooLong, OSError, ValueError):
+        with contextlib.suppress(LineTooLong, OSError, ValueError):
             while data := await reader.read(CHUNK):
                 for line in lines.feed(data):
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 
 import orjson
 
+from agenthost.line_splitting import CHUNK, LineSplitter
 from agenthost.mcp.limits import MOST_WORKER_LINE
-from agenthost.mcp.lines import CHUNK, MessageLines, encoded
+from agenthost.mcp.lines import encoded
 from agenthost.mcp.types import McpFailed
 from agenthost.protocol.common import JsonObject
 
@@ -48,7 +49,7 @@ class HostPipe:
 
     async def commands(self) -> AsyncIterator[JsonObject]:
         """Yield what the host wants until it is gone; answers to questions are dealt with here."""
-        lines = MessageLines(MOST_WORKER_LINE)
+        lines = LineSplitter(MOST_WORKER_LINE)
         while data := await self._reader.read(CHUNK):
             for line in lines.feed(data):
                 command = orjson.loads(line)

@@ -19,6 +19,7 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, jsonrpc_message_adapter
 
+from agenthost.line_splitting import CHUNK, LineSplitter, LineTooLong
 from agenthost.mcp.limits import (
     MOST_BAD_MESSAGES,
     MOST_JUNK,
@@ -26,7 +27,6 @@ from agenthost.mcp.limits import (
     PATIENCE_ASKED,
     PATIENCE_CLOSED,
 )
-from agenthost.mcp.lines import CHUNK, McpLineTooLong, MessageLines
 from agenthost.mcp.process_marks import MARK, below, kill_all, marked, of_group
 from agenthost.mcp.types import ServerDeclaration
 from agenthost.mcp.worker import reaping
@@ -183,7 +183,7 @@ class _Reader:
         self._bad = 0
 
     async def run(self, incoming: ObjectSendStream[SessionMessage | Exception]) -> None:
-        lines = MessageLines(MOST_LINE)
+        lines = LineSplitter(MOST_LINE)
         async with incoming:
             try:
                 while data := await self._process.stdout.read(CHUNK):
@@ -191,7 +191,7 @@ class _Reader:
                         await self._take(line, incoming)
                         if self._gate.reason is not None:
                             return
-            except McpLineTooLong:
+            except LineTooLong:
                 self._gate.give_up(f"it printed a line of more than {MOST_LINE >> 20} MiB")
             except (OSError, anyio.BrokenResourceError):
                 return

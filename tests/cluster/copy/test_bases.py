@@ -9,7 +9,6 @@ import pytest
 
 from agenthost.cluster.commits import Own
 from agenthost.cluster.copy import LocalCopy, bases
-from agenthost.cluster.copy import local_copy as settings
 from agenthost.cluster.copy.source import CopyFailed
 from agenthost.cluster.units import MISC
 from agenthost.host.store import DropSession, PutRecord
@@ -70,20 +69,18 @@ async def test_a_node_that_was_away_for_long_does_too(
 
 
 async def test_the_log_keeps_the_end_of_every_unit_that_is_there(
-    realm: HandDrivenRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    realm: HandDrivenRealm, tmp_path: Path
 ) -> None:
     """The server would take anything for a unit of which it has no message left."""
     realm.append(SESSION)
     idle = realm.append("session:/idle", *created("session:/idle", "chat:/idle"))
     await with_a_base(realm, tmp_path / "a")
     assert realm.first == idle
-    monkeypatch.setattr(settings, "STALE_MESSAGES", 50)
     async with copy_of(realm, tmp_path / "a") as copy, asyncio.timeout(20):
-        assert copy.stale_units("a") == ["session:/idle"]
-        assert copy.stale_units("b") == []
+        assert copy.stale_units() == {"session:/idle": "a"}
         realm.append("session:/idle")
         await copy.caught_up()
-        assert copy.stale_units("a") == []
+        assert copy.stale_units() == {}
 
 
 async def test_what_came_in_the_last_minutes_stays(
@@ -160,12 +157,9 @@ async def test_a_disposed_session_is_forgotten_with_its_last_message(
             assert copy.last_of(SESSION) == realm.last
 
 
-async def test_what_nobody_owns_is_stale_too(
-    realm: HandDrivenRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(settings, "STALE_MESSAGES", 50)
+async def test_what_nobody_owns_is_stale_too(realm: HandDrivenRealm, tmp_path: Path) -> None:
     realm.append("session:/left", *created("session:/left", "chat:/left"), Own(None))
     await with_a_base(realm, tmp_path / "a")
     assert realm.first == 1
     async with copy_of(realm, tmp_path / "a") as copy:
-        assert copy.stale_units(None) == ["session:/left"]
+        assert copy.stale_units() == {"session:/left": None}

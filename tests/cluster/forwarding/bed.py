@@ -55,7 +55,7 @@ class OneNode:
         if not self.is_alive:
             return {}
         terminals = self._host.core.root.state.get("terminals", [])
-        return {NODE: SimpleNamespace(terminals=terminals)}
+        return {NODE: SimpleNamespace(terminals=terminals, ailment="")}
 
     def place(
         self, provider: str | None, directories: Sequence[str], prefer: str | None

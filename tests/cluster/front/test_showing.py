@@ -116,8 +116,37 @@ async def test_who_saw_more_than_this_node_waits_for_it() -> None:
         await assert_mirrors(back)
 
 
-async def test_who_saw_what_never_comes_gets_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_comes_new_to_a_node_that_is_behind_is_shown_what_there_is() -> None:
+    async with realm() as (stream, writer, stack):
+        shown = await stack.enter_async_context(front(stream))
+        chat = await writer.used_session(SESSION)
+        shown.copy.follows = False
+        await writer.run_turn(chat, "t2", "while this node was paused")
+        coming = await stack.enter_async_context(open_client(shown.url, "w"))
+        initializing = asyncio.create_task(coming.initialize(chat))
+        await shown.when(lambda core: core.writer.ledger.is_awaited)  # type: ignore[attr-defined]
+        shown.copy.follows = True
+        shown.copy.follow()
+        await initializing
+        assert [turn["id"] for turn in coming.states[chat]["turns"]] == ["t1", "t2"]
+
+
+async def test_who_comes_new_while_the_realm_is_silent_is_shown_what_is_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(ledger_module, "CATCH_UP_SECONDS", 0.01)
+    async with realm() as (stream, writer, stack):
+        shown = await stack.enter_async_context(front(stream))
+        chat = await writer.used_session(SESSION)
+        shown.copy.follows = False
+        await writer.run_turn(chat, "t2", "never seen here")
+        coming = await stack.enter_async_context(open_client(shown.url, "w"))
+        await coming.initialize(chat)
+        assert [turn["id"] for turn in coming.states[chat]["turns"]] == ["t1"]
+
+
+async def test_who_saw_what_never_comes_gets_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "STALE_SECONDS", 0.01)
     async with realm() as (stream, writer, stack):
         shown = await stack.enter_async_context(front(stream))
         chat = await writer.used_session(SESSION)

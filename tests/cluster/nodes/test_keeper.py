@@ -121,6 +121,9 @@ class Machine:
         self.owned -= {unit}
         self.log.append(unit, to)
 
+    def is_busy(self, unit: str) -> bool:
+        return self.log.sessions.get(unit) == IN_PROGRESS
+
     async def lead(self) -> None:
         self.led += 1
 
@@ -212,9 +215,8 @@ async def test_a_node_that_leaves_hands_over_all_it_has() -> None:
             await a.own(unit)
         await a.keeper.drain(5.0)
         assert not a.owned
-        waits = dict(a.given_up)
-        assert waits[X] > 0
-        assert waits[Y] == 0
+        # A turn may begin at the last moment.
+        assert all(wait > 0 for _, wait in a.given_up)
         assert {X, Y, REALM} <= b.owned | c.owned
         assert await b.claims.owner(X) == log.owners[X] != "a"
 

@@ -28,6 +28,8 @@ class MemoryRealm:
         self.batches: list[tuple[str, ...]] = []
         self.gate = asyncio.Event()
         self.gate.set()
+        # Nodes whose appends do not get through, until they do.
+        self.cut_off: dict[str, asyncio.Event] = {}
 
     def open(self) -> None:
         self.gate.set()
@@ -47,6 +49,8 @@ class MemoryRealm:
         try:
             await asyncio.sleep(0)
             await self.gate.wait()
+            if node in self.cut_off:
+                await self.cut_off[node].wait()
             for unit, _, expected in parts:
                 if expected is not None and self.last.get(unit, 0) != expected:
                     raise Fenced(f"somebody else has written to {unit}")

@@ -54,6 +54,20 @@ class Other(Agent):
         await turn.write("done")
 
 
+class Doer(Agent):
+    """Runs a tool once it is approved."""
+
+    provider, display_name = "doer", "Doer"
+
+    def __init__(self) -> None:
+        self.deeds = 0
+
+    async def run(self, turn: Turn) -> None:
+        async with turn.tool("deed") as call:
+            if await call.confirm("Do it?"):
+                self.deeds += 1
+
+
 async def owner(
     realm: MemoryRealm, stack: AsyncExitStack, node: str, agents: Sequence[Agent]
 ) -> OwnerHost:
@@ -214,6 +228,62 @@ async def test_a_host_that_was_fenced_fails_and_leaves_quietly(realm: MemoryReal
         assert len(realm.commits()) == before
     # Neither of them raised when it was left, and the second goes on with the session.
     assert "hello" not in str(realm.commits(ONE))
+
+
+async def test_an_owner_that_is_cut_off_does_not_run_what_was_approved(realm: MemoryRealm) -> None:
+    zombies, heirs = Doer(), Doer()
+    async with AsyncExitStack() as stack:
+        zombie = await owner(realm, stack, "a", [zombies])
+        await begin(zombie)
+        await ask(zombie, "hello")
+        chat = await zombie.core.directory.find(CHAT_ONE, CHAT)
+        assert chat is not None
+        await zombie.core.turns.wait_for(chat, _asks)
+        await zombie.core.writer.ledger.settle()
+        realm.cut_off["a"] = asyncio.Event()
+        _approve(zombie, chat)
+        assert _call(chat.state)["status"] == "running"
+        # Nobody heard of that, so it is not what counts.
+        host = await owner(realm, stack, "b", [heirs])
+        assert await host.own(ONE)
+        assert "pending-confirmation" not in str(await last_turn(host))
+        realm.cut_off["a"].set()
+        with pytest.raises(StoreError, match="another node owns"):
+            async with asyncio.timeout(PATIENCE):
+                await zombie.serve_forever()
+    assert zombies.deeds == heirs.deeds == 0
+    assert "chat/toolCallConfirmed" not in str([c for c in realm.commits(ONE) if c.node == "a"])
+
+
+async def test_what_was_approved_runs_once_that_is_in_the_log(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    agent = Doer()
+    host = await owner(realm, stack, "a", [agent])
+    await begin(host)
+    await ask(host, "hello")
+    chat = await host.core.directory.find(CHAT_ONE, CHAT)
+    assert chat is not None
+    await host.core.turns.wait_for(chat, _asks)
+    _approve(host, chat)
+    await last_turn(host)
+    assert agent.deeds == 1
+
+
+def _call(state: Any) -> Any:
+    return state["activeTurn"]["responseParts"][-1]["toolCall"]
+
+
+def _asks(state: Any) -> bool | None:
+    parts = (state.get("activeTurn") or {}).get("responseParts")
+    return True if parts and _call(state)["status"] == "pending-confirmation" else None
+
+
+def _approve(host: OwnerHost, chat: Any) -> None:
+    turn, call = chat.state["activeTurn"]["id"], _call(chat.state)["toolCallId"]
+    approved = {"approved": True, "confirmed": "user-action"}
+    action = {"type": "chat/toolCallConfirmed", "turnId": turn, "toolCallId": call, **approved}
+    host.core.writer.apply(chat, action)
 
 
 async def test_a_session_is_handed_on_with_its_running_turn_ended(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from soak.cluster.growth import lost
-from soak.cluster.history import History
+from soak.cluster.history import DONE_ALREADY, History
 
 CHAT, SESSION = "ahp-chat:/1", "ahp-session:/1"
 NODES = ("alder", "birch")
@@ -78,6 +78,15 @@ def test_a_sender_may_be_answered_again_under_another_number() -> None:
     history = clean()
     history.saw("ada", envelope(3000, "ada", 1))
     assert finished(history).faults == []
+
+
+def test_who_is_told_late_that_something_was_done_counts_it_as_done() -> None:
+    history = clean()
+    history.saw("ada", envelope(3000, "ada", 1, rejectionReason=DONE_ALREADY))
+    assert finished(history).faults == []
+    history.dispatched("bob", 1, CHAT, start("t3"))
+    history.saw("bob", envelope(4000, "bob", 1, rejectionReason=DONE_ALREADY))
+    assert finished(history).counts["lost"] == 1
 
 
 def went_back(history: History) -> None:

@@ -86,7 +86,10 @@ class AcpClientMethods:
         self, session_id: str, path: str, content: str, **kwargs: Any
     ) -> WriteTextFileResponse:
         """Write a file inside the chat's folders."""
-        folders = self._session(session_id).folders
+        session = self._session(session_id)
+        folders = session.folders
+        if isinstance(session.sink, TurnUpdates):
+            await session.sink.turn.port.may_act()
         await _served(path, lambda: write_text(folders, path, content))
         return WriteTextFileResponse()
 

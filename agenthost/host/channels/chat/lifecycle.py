@@ -71,6 +71,10 @@ if TYPE_CHECKING:
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 
+# Chat -> its session, of those whose queue goes on once another host has them.
+HELD_QUEUES = "held-queues"
+
+
 class ChatRegistry:
     """Makes and ends chats, and moves their queues on."""
 
@@ -82,6 +86,8 @@ class ChatRegistry:
         self._directory = directory
         self._effects = effects
         self._clock = clock
+        # Sessions that are about to go to another host, where their queues go on.
+        self.leaving: set[str] = set()
         effects.on(RememberAuthor, lambda e: self.remember_author(e.chat, e.message_id, e.author))
         effects.on(KeepAttachments, lambda e: self.pin(e.chat, e.action, e.sender))
         effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
@@ -240,11 +246,24 @@ class ChatRegistry:
         queue = chat.state.get("queuedMessages")
         if not queue or chat.state.get("activeTurn") is not None:
             return
+        if chat.session in self.leaving:
+            self._writer.ledger.write(PutRecord(HELD_QUEUES, chat.uri, chat.session.encode()))
+            return
         first = queue[0]
         removed = {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": first["id"]}
         self._writer.apply(chat, removed)
         author = extra_of(chat).authors.pop(first["id"], NOBODY)
         self.start_turn(chat, first["message"], author, first["id"])
+
+    async def go_on(self, session: str) -> None:
+        """Begin what waited in a session until it had come to this host, or could not leave."""
+        for uri, of_session in (await self._store.records(HELD_QUEUES)).items():
+            if of_session != session.encode():
+                continue
+            self._writer.ledger.write(DropRecord(HELD_QUEUES, uri))
+            chat = await self._directory.find(uri, CHAT)
+            if chat is not None:
+                self.start_next_queued(chat)
 
     def drop_steering(self, chat: ChatChannel) -> None:
         """Take the steering message off a chat whose turn is over."""

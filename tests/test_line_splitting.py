@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.transport.lines import LineSplitter, LineTooLong
+from agenthost.line_splitting import LineSplitter, LineTooLong
 
 
 @given(st.lists(st.sampled_from([b"{}", b'{"a":1}', b"", b"  "])), st.lists(st.integers(1, 9)))
