@@ -58,7 +58,8 @@ from agenthost.host.trust import (
     ShellPolicy,
     check_bind,
 )
-from agenthost.host.turns.runner import PROMPT_TIMEOUT, SILENCE_LIMIT
+from agenthost.host.turns.runner import PROMPT_TIMEOUT
+from agenthost.host.turns.silence import SILENCE_LIMIT
 from agenthost.host.wiring import HostSettings, wire
 from agenthost.tokens import TokenBook
 from agenthost.transport import CloseCode, Transport

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,7 @@ def test_what_is_printed_runs_as_printed(tmp_path: Path, environment: dict[str, 
     assert (done.returncode, "3 passed" in done.stdout) == (0, True), done.stdout + done.stderr
     # On a port that is free, and without what lies in the home of whoever runs this.
     serve = serve.strip().removesuffix(")") + f" --port 0 --user-folder {NOWHERE})"
-    for line in served(serve, here, environment):
-        assert "Ctrl-C stops it" in line
+    with served(serve, here, environment):
         talk = f"{chat.strip()} --json"
         told = subprocess.run(
             ["bash", "-c", talk], cwd=here, env=environment, capture_output=True, text=True,
@@ -57,7 +57,7 @@ def test_what_is_printed_runs_beside_a_host_that_runs_already(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     first = f"{AGENTHOST} serve --agent demo --port 0 --user-folder {NOWHERE}"
-    for _ in served(first, tmp_path, environment):
+    with served(first, tmp_path, environment):
         made = subprocess.run(
             [AGENTHOST, "new-agent", "guest-book"],
             cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
@@ -65,7 +65,7 @@ def test_what_is_printed_runs_beside_a_host_that_runs_already(
         assert "A host runs here already" in made.stderr
         _, serve, chat = made.stdout.splitlines()
         serve = serve.strip().removesuffix(")") + f" --user-folder {NOWHERE})"
-        for _ in served(serve, tmp_path, environment):
+        with served(serve, tmp_path, environment):
             told = subprocess.run(
                 ["bash", "-c", f"{chat.strip()} --json"], cwd=tmp_path, env=environment,
                 capture_output=True, text=True, input="hi\n", timeout=PATIENCE,
@@ -73,8 +73,9 @@ def test_what_is_printed_runs_beside_a_host_that_runs_already(
             assert "Who are you?" in told.stdout, told.stdout + told.stderr
 
 
-def served(command: str, cwd: Path, environment: dict[str, str]) -> Iterator[str]:
-    """Run a host by a shell's line; yield the line that says that it is ready, then stop it."""
+@contextmanager
+def served(command: str, cwd: Path, environment: dict[str, str]) -> Iterator[None]:
+    """Run a host by a shell's line, from when it says that it is ready, and stop it."""
     process = subprocess.Popen(
         ["bash", "-c", command], cwd=cwd, env=environment, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -85,9 +86,10 @@ def served(command: str, cwd: Path, environment: dict[str, str]) -> Iterator[str
         for line in process.stdout:
             seen.append(line)
             if "Ctrl-C stops it" in line:
-                yield line
-                return
-        raise AssertionError("".join(seen))
+                break
+        else:
+            raise AssertionError("".join(seen))
+        yield
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.stdout.close()

@@ -50,6 +50,8 @@ async def test_the_page_tells_of_what_waits_and_takes_it_back(
         await context.add_init_script(HIDEABLE)
         tab = Tab(shared_host, await context.new_page(), DESKTOP)
         await tab.open("/settings/notifications")
+        # Before there is a worker, notifications are the page's own, and not to be seen here.
+        await tab.installed()
         await tab.page.get_by_role("button", name="Turn on").click()
         await tab.shows("On: when something needs you, and when a turn fails.")
         # A browser without a memory of its own gets no pushes.

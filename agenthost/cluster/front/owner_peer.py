@@ -38,6 +38,7 @@ class LinkedClient:
 
     client_id: str
     capabilities: ClientCapabilities
+    version: str = NEWEST
     locale: str | None = None
     program: str = ""
 
@@ -71,6 +72,7 @@ class OwnerPeer:
             "clientId": client.client_id,
             "capabilities": client.capabilities,
             "initialSubscriptions": list(subscriptions),
+            "_spoken": client.version,
         }
         if client.locale is not None:
             params["locale"] = client.locale

@@ -20,8 +20,9 @@ from agenthost.cluster.owner.store import CLOSE_SECONDS, OwnerStore
 from agenthost.cluster.units import REALM
 from agenthost.errors import SessionAlreadyExists
 from agenthost.host.channels.root import open_root
+from agenthost.host.channels.session.consequences import ReleaseWorkspace
 from agenthost.host.channels.session.content_owners import SHARED as SHARED_CONTENT
-from agenthost.host.channels.session.kind import SESSION, ReleaseWorkspace, extra_of
+from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.host.channels.token_expiry import TokenExpiry
 from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
 from agenthost.host.customizations.enablement_records import SHARED as SHARED_DECISIONS

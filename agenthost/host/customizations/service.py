@@ -17,13 +17,11 @@ from agenthost.agents.api import Agent
 from agenthost.agents.customized import TurnCustomizations
 from agenthost.clock import Clock
 from agenthost.customizations.types import Origin
-from agenthost.host.channels.session.kind import (
-    SESSION,
+from agenthost.host.channels.session.consequences import (
     CustomizationsMayDiffer,
     CustomizationToggled,
-    SessionChannel,
-    extra_of,
 )
+from agenthost.host.channels.session.kind import SESSION, SessionChannel, extra_of
 from agenthost.host.channels.session.place_records import first_directory
 from agenthost.host.channels.session.shown_customizations import LOG
 from agenthost.host.customizations.agent_customizations import agent_tree, plugin_folders

@@ -13,12 +13,12 @@ from agenthost.clock import Clock
 from agenthost.errors import Conflict, InternalError, InvalidParams, NotFound
 from agenthost.host.channels.chat.consequences import TrustAnswered
 from agenthost.host.channels.chat.turn_facts import TurnFacts
-from agenthost.host.channels.session.kind import (
+from agenthost.host.channels.session.consequences import (
     AppFollowerCame,
     CheckMcpRequest,
     McpServerRequested,
-    SessionChannel,
 )
+from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.terminal.server_log import LogTerminal
 from agenthost.host.channels.terminal.terminals import HostTerminals

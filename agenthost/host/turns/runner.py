@@ -3,7 +3,7 @@
 Owns the tasks, who waits for what in a chat, and how a turn ends: by itself, by an error, by a
 client's cancel, because nothing happens in it, or with the host. Starting one is an effect of
 ``chat/turnStarted``, wherever that came from; nothing else starts an agent. Agents work beside this
-loop (``agent_loops``); what they may do is in ``turn_port``.
+loop (``agent_loops``); what they may do is in ``agent_port``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.shell_turns import is_shell_turn, shell_command
 from agenthost.host.channels.instants import milliseconds_between
-from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
+from agenthost.host.channels.session.consequences import EndAgentSession
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.log.directory import Directory
@@ -55,9 +56,9 @@ from agenthost.host.turns.failures import (
 from agenthost.host.turns.mcp_bridges import McpBridges
 from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.host.turns.shell_turn import run_shell_turn
+from agenthost.host.turns.silence import SILENCE_LIMIT, SilenceWatch
 from agenthost.host.turns.turn_hooks import Looks, TurnHooks
 from agenthost.host.turns.turn_terminals import OpenTerminal
-from agenthost.protocol.chat.parts import open_requests, tool_calls
 
 if TYPE_CHECKING:
     from agenthost.host.channels.terminal.terminals import HostTerminals
@@ -76,18 +77,6 @@ RUNNING = "running"
 CANCEL_GRACE = 1.5
 # Seconds after which a prompt that nobody answers is given up: long enough for a night's sleep.
 PROMPT_TIMEOUT = 24 * 3600.0
-# Seconds without anything happening after which a turn is given up: models think for minutes
-# before their first word, none for an hour.
-SILENCE_LIMIT = 3600.0
-# How often to look during that time: a turn ends between that and one such part of it later.
-LOOKS = 4
-# What a tool call waits for, or does, in which a turn is not idle although nothing is written.
-_UNDER_WAY = (
-    "pending-confirmation",
-    "running",
-    "auth-required",
-    "pending-result-confirmation",
-)
 
 
 # Asks for what a client serves: the session, the URI, and who sent it if that is known. Raises
@@ -139,7 +128,9 @@ class TurnRunner:
         self.prompt_timeout = prompt_timeout
         # Puts the model first that is used where a message chooses none.
         self.order_models: Callable[[Models], Models] = _as_they_are
-        self._silence_limit = silence_limit
+        self._silence: SilenceWatch | None = None
+        if silence_limit is not None:
+            self._silence = SilenceWatch(silence_limit, self._give_up)
         # Whether tracebacks of agents are shown in their chats.
         self._dev = dev
         self.canvases = canvases
@@ -232,8 +223,8 @@ class TurnRunner:
             resumed_parts = [p for p in active["responseParts"] if p["kind"] != "error"]
         name = f"turn {active['id']} in {chat.uri}"
         running.task = asyncio.create_task(self._run(agent, running, resumed_parts), name=name)
-        if self._silence_limit is not None:
-            self._look_after(running)
+        if self._silence is not None:
+            self._silence.look_after(running)
 
     def _begin_trace(self, running: RunningTurn) -> TurnSpan | None:
         """Begin the trace of a turn, if anybody wants to know."""
@@ -487,26 +478,8 @@ class TurnRunner:
         """Take out what an agent that failed may quote: tokens, and where its pages are."""
         return self.canvases.mask(self.credentials.mask(text))
 
-    def _look_after(self, running: RunningTurn, silent: float = 0.0) -> None:
-        """Look from time to time whether anything happens in a turn, which has been silent."""
-        assert self._silence_limit is not None
-        interval = self._silence_limit / LOOKS
-        pulse = running.pulse
-
-        def look() -> None:
-            if running.pulse != pulse or _something_under_way(running.channel.settled):
-                self._look_after(running)
-            elif silent + interval * 1.5 < interval * LOOKS:
-                self._look_after(running, silent + interval)
-            else:
-                self._give_up(running)
-
-        running.alarm = asyncio.get_running_loop().call_later(interval, look)
-
-    def _give_up(self, running: RunningTurn) -> None:
-        limit = self._silence_limit
-        message = f"nothing happened in this turn for {limit:g} seconds, so it was given up"
-        self._finish(running, self._ended_by_host(running, "idle", message))
+    def _give_up(self, running: RunningTurn, reason: str) -> None:
+        self._finish(running, self._ended_by_host(running, "idle", reason))
         self._cancel(running)
 
     def _finish(self, running: RunningTurn, failure: TurnFailure | None = None) -> None:
@@ -564,11 +537,3 @@ def session_context(
     config = session.get("config")
     values = dict(config.get("values", {})) if config else {}
     return SessionContext(uri, tuple(directories), values, resume_state)
-
-
-def _something_under_way(chat: ChatState) -> bool:
-    """Say whether somebody was asked, or something runs, in a chat's turn."""
-    active = chat.get("activeTurn")
-    if any(call["status"] in _UNDER_WAY for call in tool_calls(active)):
-        return True
-    return next(open_requests(active), None) is not None

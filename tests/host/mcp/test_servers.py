@@ -11,7 +11,7 @@ import pytest
 
 from agenthost.agents.api import AgentError
 from agenthost.clock import SystemClock
-from agenthost.host.channels.session.kind import CheckMcpRequest
+from agenthost.host.channels.session.consequences import CheckMcpRequest
 from agenthost.host.customizations.service import DeclaredServer
 from agenthost.host.log.effects import Effects
 from agenthost.host.mcp.servers import IDLE, McpServers

@@ -27,7 +27,8 @@ from agenthost.host.channels.automation.templates import (
 from agenthost.host.channels.chat.consequences import CancelTurn
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.session.kind import SESSION, SessionChannel, TellRunOfSession
+from agenthost.host.channels.session.consequences import TellRunOfSession
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects

@@ -29,7 +29,8 @@ from agenthost.host.channels.changeset.kind import (
     ChangesetChannel,
     changeset_extra,
 )
-from agenthost.host.channels.session.kind import SESSION, RefreshGit, SessionChannel
+from agenthost.host.channels.session.consequences import RefreshGit
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.channels.session.participants import takes_part
 from agenthost.host.clients.methods import handles
 from agenthost.host.clients.subscriptions import missing_channel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.mode_answers import approvals_by_mode
-from agenthost.host.channels.session.kind import ApprovalsChanged
+from agenthost.host.channels.session.consequences import ApprovalsChanged
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer

@@ -44,7 +44,7 @@ from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
 from agenthost.host.channels.instants import is_off
 from agenthost.host.channels.ruled_kind import Gathered, RuledKind
-from agenthost.host.channels.session.kind import RefreshGit, TakePart
+from agenthost.host.channels.session.consequences import RefreshGit, TakePart
 from agenthost.host.channels.session.kind import extra_of as session_extra
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence

@@ -38,12 +38,8 @@ from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.ruled_kind import rule_context
-from agenthost.host.channels.session.kind import (
-    SESSION,
-    LeaveDirectory,
-    ReadDefaultChat,
-    SessionChannel,
-)
+from agenthost.host.channels.session.consequences import LeaveDirectory, ReadDefaultChat
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from
 from agenthost.host.log.directory import OWNERS, Directory
 from agenthost.host.log.effects import Effects

@@ -24,7 +24,8 @@ from agenthost.host.channels.resource_watch.kind import (
     WatchChannel,
     WatchExtra,
 )
-from agenthost.host.channels.session.kind import SESSION, EndUnreachableWatches, SessionChannel
+from agenthost.host.channels.session.consequences import EndUnreachableWatches
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from agenthost.host.channels.chat.consequences import FailCall
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.session.kind import SESSION, AwaitClients, FailCallsOf
+from agenthost.host.channels.session.consequences import AwaitClients, FailCallsOf
+from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects

@@ -10,13 +10,8 @@ from agenthost.clock import Clock
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.annotations_kind import CountAnnotations
 from agenthost.host.channels.instants import sortable
-from agenthost.host.channels.session.kind import (
-    SESSION,
-    CountChanges,
-    RefreshSummary,
-    SessionChannel,
-    extra_of,
-)
+from agenthost.host.channels.session.consequences import CountChanges, RefreshSummary
+from agenthost.host.channels.session.kind import SESSION, SessionChannel, extra_of
 from agenthost.host.channels.session.summary import (
     SummaryFacts,
     all_fields,

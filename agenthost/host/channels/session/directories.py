@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from agenthost.agents.api import Agent, AgentError, agent_message
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.session.kind import (
+from agenthost.host.channels.session.consequences import (
     FollowReplacement,
     RefreshGit,
     ReplaceDirectory,

@@ -5,9 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict, cast
 
 from agenthost.host.channels.ruled_kind import Gathered, RuledKind
+from agenthost.host.channels.session.consequences import (
+    AppFollowerCame,
+    ApprovalsChanged,
+    AwaitClients,
+    CheckMcpRequest,
+    CustomizationsCause,
+    CustomizationsMayDiffer,
+    CustomizationToggled,
+    DistrustPlace,
+    EndUnreachableWatches,
+    FailCallsOf,
+    FollowReplacement,
+    LeaveDirectory,
+    McpRequest,
+    McpServerRequested,
+    ReadDefaultChat,
+    RefreshChangesets,
+    RefreshGit,
+    RefreshSummary,
+    ReplaceDirectory,
+    TakePart,
+)
 from agenthost.host.channels.session.rules import decides_for_others, decisions_in_order
 from agenthost.host.channels.session.shown_customizations import (
     entries_of_former_servers,
@@ -30,9 +52,8 @@ if TYPE_CHECKING:
     from agenthost.host.channels.session.summary import SummaryFacts
     from agenthost.host.log.receiver import Receiver
     from agenthost.host.store import WholeChannel
-    from agenthost.protocol.common import Action, ChangesSummary, JsonObject
-    from agenthost.protocol.session.customizations import CustomizationEnablement
-    from agenthost.protocol.session.state import SessionOrigin, SessionState, SessionSummary
+    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.session.state import SessionState, SessionSummary
 
 SessionChannel: TypeAlias = "LiveChannel[SessionState]"
 
@@ -58,15 +79,13 @@ _MOVES = frozenset(
 )
 _CHOOSES = _MOVES - {"session/workingDirectoryRemoved"}
 _CHANGES_WHERE = _MOVES | {"session/ready"}
-# What a client may want of an MCP server, and by which action.
-McpRequest: TypeAlias = Literal["start", "stop", "background"]
+# By which action a client may want what of an MCP server.
 _MCP_REQUESTS: dict[str, McpRequest] = {
     "session/mcpServerStartRequested": "start",
     "session/mcpServerStopRequested": "stop",
     "session/mcpServerBackgroundRequested": "background",
 }
 # Actions after which a session may have other customizations -> what has happened.
-CustomizationsCause: TypeAlias = Literal["loaded", "ready", "moved", "clients"]
 _BRINGS: dict[str, CustomizationsCause] = {
     "session/ready": "ready",
     "session/activeClientSet": "clients",
@@ -125,179 +144,6 @@ class GatheredWithRole(Gathered):
     """What is needed to judge an action that not everybody may do all of."""
 
     role: Role = Role.VIEWER
-
-
-@dataclass(frozen=True, slots=True)
-class AwaitClients(Consequence):
-    """Give clients that count as active in a session time to show up."""
-
-    clients: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshSummary(Consequence):
-    """Bring a session's line in the catalogue up to date."""
-
-    session: SessionChannel
-
-
-@dataclass(frozen=True, slots=True)
-class ReadDefaultChat(Consequence):
-    """Mark the default chat of a session as read."""
-
-    session: SessionChannel
-
-
-@dataclass(frozen=True, slots=True)
-class FailCallsOf(Consequence):
-    """Fail what a client was to run in a session that it has left."""
-
-    session: SessionChannel
-    client_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class TakePart(Consequence):
-    """Let somebody take part in a session, who has written or become active in it."""
-
-    session: SessionChannel
-    principal: str
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshGit(Consequence):
-    """Look at the git repository of a session again."""
-
-    session: SessionChannel
-
-
-@dataclass(frozen=True, slots=True)
-class EndUnreachableWatches(Consequence):
-    """Watch no more files for those who may not reach them any longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class DistrustPlace(Consequence):
-    """Note that somebody else than an owner has chosen a directory of a session."""
-
-    session: SessionChannel
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshChangesets(Consequence):
-    """Find out anew which changesets a session offers."""
-
-    session: SessionChannel
-
-
-@dataclass(frozen=True, slots=True)
-class CountChanges(Consequence):
-    """Tell in a session's line how much it changed."""
-
-    session: SessionChannel
-    changes: ChangesSummary
-
-
-@dataclass(frozen=True, slots=True)
-class CustomizationsMayDiffer(Consequence):
-    """Look again what people brought to a session, after what has happened to it."""
-
-    session: SessionChannel
-    cause: CustomizationsCause
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalsChanged(Consequence):
-    """Answer what waits for a yes and needs none by the session's settings, which have changed."""
-
-    session: SessionChannel
-
-
-@dataclass(frozen=True, slots=True)
-class CustomizationToggled(Consequence):
-    """Keep what a client decides about a customization, before the action that says so."""
-
-    session: SessionChannel
-    # The entry as it is shown, and the client that published it or what it is in.
-    entry: Mapping[str, Any]
-    publisher: str | None
-    decisions: tuple[CustomizationEnablement, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AppFollowerCame(Consequence):
-    """Give servers their side channels, now that somebody follows who can show their apps."""
-
-    session: SessionChannel
-
-
-@dataclass(frozen=True, slots=True)
-class CheckMcpRequest(Consequence):
-    """See whether a client may have what it wants of an MCP server; AgentError if not."""
-
-    session: SessionChannel
-    id: str
-    request: McpRequest
-
-
-@dataclass(frozen=True, slots=True)
-class McpServerRequested(Consequence):
-    """Do what a client wanted of an MCP server, now that all have been told; returns at once."""
-
-    session: SessionChannel
-    id: str
-    request: McpRequest
-
-
-@dataclass(frozen=True, slots=True)
-class EndAgentSession(Consequence):
-    """Let the agent go of a session that is gone."""
-
-    session: SessionChannel
-    had_turns: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TellRunOfSession(Consequence):
-    """Tell the run of an automation that its session is gone, or back from the trash."""
-
-    session: str
-    origin: SessionOrigin
-    is_gone: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseWorkspace(Consequence):
-    """End what runs for a session that goes; ``keep`` what it needs should it come back."""
-
-    session: str
-    keep: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LeaveDirectory(Consequence):
-    """Take a directory that has left the session away from its chats."""
-
-    session: SessionChannel
-    directory: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReplaceDirectory(Consequence):
-    """Let a session's agent put a directory in the place of another."""
-
-    session: SessionChannel
-    directory: str
-    replacement: str
-
-
-@dataclass(frozen=True, slots=True)
-class FollowReplacement(Consequence):
-    """Let the chats of a session follow it to the directory that replaced another."""
-
-    session: SessionChannel
-    directory: str
-    replacement: str
 
 
 class SessionKind(RuledKind["SessionState"]):
@@ -485,7 +331,7 @@ def _means_its_chat_too(applied: Applied[SessionState]) -> bool:
     action, dispatch = applied.action, applied.dispatch
     if dispatch is None or action["type"] != "session/isReadChanged" or not action["isRead"]:
         return False
-    return not translator(dispatch.connection.version).exists("chat/isReadChanged")
+    return not translator(dispatch.connection.spoken).exists("chat/isReadChanged")
 
 
 def _is_from_another(applied: Applied[SessionState]) -> bool:

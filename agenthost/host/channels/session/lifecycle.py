@@ -25,19 +25,17 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.consequences import (
+    CustomizationsMayDiffer,
+    EndAgentSession,
+    ReleaseWorkspace,
+    TellRunOfSession,
+)
 from agenthost.host.channels.session.content_owners import ContentOwners
 from agenthost.host.channels.session.decision_records import inherit_decisions
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
-from agenthost.host.channels.session.kind import (
-    SESSION,
-    CustomizationsMayDiffer,
-    EndAgentSession,
-    ReleaseWorkspace,
-    SessionChannel,
-    TellRunOfSession,
-    extra_of,
-)
+from agenthost.host.channels.session.kind import SESSION, SessionChannel, extra_of
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.place_records import PlaceRecords, first_directory

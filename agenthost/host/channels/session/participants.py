@@ -8,13 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agenthost.host.channels.session.kind import (
-    PARTICIPANTS,
-    SESSION,
-    SessionChannel,
-    TakePart,
-    extra_of,
-)
+from agenthost.host.channels.session.consequences import TakePart
+from agenthost.host.channels.session.kind import PARTICIPANTS, SESSION, SessionChannel, extra_of
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.ledger import Ledger

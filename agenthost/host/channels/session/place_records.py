@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agenthost.host.channels.session.consequences import DistrustPlace
 from agenthost.host.channels.session.kind import (
     PLACES,
-    DistrustPlace,
     PlaceRecord,
     SessionChannel,
     WorktreeRecord,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from agenthost.host.channels.session.kind import ReleaseWorkspace
+from agenthost.host.channels.session.consequences import ReleaseWorkspace
 from agenthost.host.log.effects import Effects
 
 # Takes the session, and whether it may come back from the trash.

@@ -19,12 +19,8 @@ from agenthost.agents.api import AgentError
 from agenthost.agents.common_settings import BRANCH
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.session.catalogue import SessionCatalogue
-from agenthost.host.channels.session.kind import (
-    SESSION,
-    FollowReplacement,
-    SessionChannel,
-    WorktreeRecord,
-)
+from agenthost.host.channels.session.consequences import FollowReplacement
+from agenthost.host.channels.session.kind import SESSION, SessionChannel, WorktreeRecord
 from agenthost.host.channels.session.place_records import PlaceRecords, first_directory
 from agenthost.host.channels.session.place_settings import wants_worktree
 from agenthost.host.channels.session.places import Places
