@@ -46,7 +46,12 @@ class Tell:
     params: bytes
 
 
-RealmWrite: TypeAlias = store.Write | Own | Tell
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Numbers for the write behind it, which becomes several actions in older versions."""
+
+
+RealmWrite: TypeAlias = store.Write | Own | Tell | Room
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ _SPELLED: dict[type, tuple[str, _Fields]] = {
     store.DropRecord: ("drop-record", lambda w: (w.bucket, w.key)),
     Own: ("own", lambda w: (w.node,)),
     Tell: ("tell", lambda w: (w.channel, w.method, w.params)),
+    Room: ("room", lambda w: ()),
 }
 _MADE: dict[str, Callable[..., RealmWrite]] = {
     "append": lambda channel, now, action, origin: store.Append(0, channel, now, action, origin),
@@ -93,6 +99,7 @@ _MADE: dict[str, Callable[..., RealmWrite]] = {
     "drop-record": store.DropRecord,
     "own": Own,
     "tell": Tell,
+    "room": Room,
 }
 
 

@@ -22,6 +22,7 @@ from uuid import uuid4
 from agenthost.cluster.commits import Commit, RealmWrite, encode_commit
 from agenthost.cluster.copy import CopyStore, LocalCopy
 from agenthost.cluster.copy.intake import ABOUT
+from agenthost.cluster.copy.list_book import LIST
 from agenthost.cluster.copy.unit_book import CHANNELS, UNITS
 from agenthost.cluster.numbers import message_of, number
 from agenthost.cluster.realm import Appender, RealmError, RealmInfo, RealmLink
@@ -43,7 +44,8 @@ NODE = "migration"
 """Who wrote what was brought into a realm."""
 
 # Files of one machine, of which another knows nothing; and what is a copy's own.
-_LEFT_OUT = (LEFT_CHECKPOINTS, LEFT_WORKTREES, ABOUT, UNITS, CHANNELS)
+_OF_COPIES = ((ABOUT,), (UNITS,), (CHANNELS,), (LIST,))
+_LEFT_OUT = (LEFT_CHECKPOINTS, LEFT_WORKTREES, *(name for (name,) in _OF_COPIES))
 _OF_THE_REALM = (AUTOMATIONS_BUCKET, ACTIVE_RUNS)
 # Writes of one commit, where they need not be one: far below what a batch can have.
 _AT_ONCE = 5_000
@@ -110,9 +112,7 @@ async def copy_from_realm(link: RealmLink, info: RealmInfo, data_dir: Path) -> M
                 position = copy.position
                 await copy.store.copy_to(str(draft))
             with translated(str(draft)), contextlib.closing(sqlite3.connect(draft)) as connection:
-                marks = ",".join("?" * 3)
-                forget = f"DELETE FROM record WHERE bucket IN ({marks})"
-                connection.execute(forget, (ABOUT, UNITS, CHANNELS))
+                connection.executemany("DELETE FROM record WHERE bucket = ?", _OF_COPIES)
                 connection.commit()
                 migrated = Migrated(_count(connection, "session"), _count(connection, "snapshot"))
             skip_seen_numbers(draft, time.time(), above=number(position + 1, 0))

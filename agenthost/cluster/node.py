@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from agenthost.agents.demo import Demo
 from agenthost.clock import SystemClock
 from agenthost.cluster.commits import Commit, encode_commit
 from agenthost.cluster.copy import LocalCopy
@@ -83,7 +84,7 @@ class ClusterNode:
         self._data_dir = data_dir
         self._given_name = None if node is None else check_node_name(node)
         self._labels = dict(labels or {})
-        self._agents = agents
+        self._agents = {agent.provider: agent for agent in agents or [Demo()]}
         self._settings = host_settings
         self.name = ""
         # The owner host at work; None while one is being made.
@@ -209,6 +210,18 @@ class ClusterNode:
             if isinstance(result, Exception):
                 log.error("not all could be handed over: %s", result)
 
+    async def add_agent(self, agent: Agent) -> None:
+        """Offer one more agent on this node from now on; see `Host.add_agent`."""
+        self._agents.setdefault(agent.provider, agent)
+        if self.owner is not None:
+            await self.owner.add_agent(agent)
+
+    async def remove_agent(self, provider: str) -> None:
+        """Offer an agent on this node no longer; see `Host.remove_agent`."""
+        self._agents.pop(provider, None)
+        if self.owner is not None:
+            await self.owner.remove_agent(provider)
+
     # The owner.
 
     async def _keep_owner(self, keeper: Keeper) -> None:
@@ -228,7 +241,7 @@ class ClusterNode:
     async def _run_owner(self, keeper: Keeper) -> None:
         settings = {key: value for key, value in self._settings.items() if key not in _FRONT_ONLY}
         self._owner_store = store = OwnerStore(self._copy, self._appender, self.name)
-        async with OwnerHost(store, agents=self._agents, **settings) as host:
+        async with OwnerHost(store, agents=list(self._agents.values()), **settings) as host:
 
             async def serve(transport: Transport, principal: Principal, purpose: str) -> None:
                 await host.serve(transport, principal, hears_logs_elsewhere=True)

@@ -166,7 +166,8 @@ def _summary(running: Ground, stage: Stage, memories: list[Memory]) -> str:
         f"{len(stage.chats)} sessions, {len(history.outcomes)} actions ({accepted} done, "
         f"{refused} refused), {history.seen} envelopes and {history.snapshots} states looked at",
         f"{replays + snapshots} returns ({replays} by replay, {snapshots} by snapshots), "
-        f"{len(running.deeds())} deeds",
+        f"{len(running.deeds())} deeds, "
+        f"{max(memory.slowest for memory in memories):.1f} s for the slowest answer",
         f"{running.refused} writes of former owners were refused by the servers",
         f"done: {dict(stage.done)}",
         f"faults: {judged}, {len(stage.faults)} others",

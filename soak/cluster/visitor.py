@@ -37,6 +37,8 @@ class Memory:
     unanswered: dict[int, tuple[str, Json]] = field(default_factory=dict)
     replays: int = 0
     snapshots: int = 0
+    # Seconds of the longest wait for an answer, on one connection.
+    slowest: float = 0.0
 
 
 class Visit(WireClient):
@@ -57,8 +59,10 @@ class Visit(WireClient):
 
     async def settled(self, channel: str, action: Json) -> None:
         """Dispatch an action and wait until it was done or refused."""
-        seq = await self.dispatch(channel, action)
-        await self.until(lambda: None if seq in self.memory.unanswered else {})
+        memory, clock = self.memory, asyncio.get_running_loop().time
+        seq, start = await self.dispatch(channel, action), clock()
+        await self.until(lambda: None if seq in memory.unanswered else {})
+        memory.slowest = max(memory.slowest, clock() - start)
 
     async def _send(self, seq: int) -> None:
         channel, action = self.memory.unanswered[seq]

@@ -35,6 +35,9 @@ from tests.cluster.servers import NatsServer, free_ports
 ON_CLUSTER = bool(os.environ.get("AGENTHOST_TEST_CLUSTER"))
 """Whether the tests are to run on nodes."""
 
+STORE = Path("realm/realm.sqlite" if ON_CLUSTER else "agenthost.sqlite")
+"""The file that a host, or a node, keeps everything in, below its data directory."""
+
 # Seconds in which a server must have begun.
 PATIENCE = 30.0
 _FILES = "looks at the files of a plain host"
@@ -57,20 +60,6 @@ NOT_ON_CLUSTER: dict[str, str] = {
     "test_a_draft_that_nobody_follows_is_collected_with_a_notice_and_leaves_no_trace": _CORE,
     "test_drafts.py::test_what_holds_something_or_was_asked_to_stay_is_not_collected": _CORE,
     "test_eight_versions.py::test_all_see_a_terminal_and_its_end": _CORE,
-    "test_moves_and_crashes.py::"
-    "test_a_workers_name_is_not_given_again_after_it_has_moved_away": _CORE,
-    "test_moves_and_crashes.py::"
-    "test_a_chat_changes_its_place_without_the_others_of_its_session": _CORE,
-    "test_participants.py::test_there_are_several_ways_to_take_part": _CORE,
-    "test_participants.py::test_a_refused_message_lets_nobody_take_part": _CORE,
-    "test_participants.py::test_viewers_take_part_in_nothing_and_owners_in_everything": _CORE,
-    "test_participants.py::test_who_takes_part_outlives_the_host_and_the_trash": _CORE,
-    "test_participants.py::test_a_chat_that_leaves_takes_its_people_along": _CORE,
-    "test_terminal_holders.py::test_a_session_takes_its_terminals_along": _CORE,
-    "test_trash.py::test_what_is_purged_or_too_old_is_gone_for_good": _CORE,
-    "test_unknown_members.py::test_background_work_of_a_kind_that_is_not_known_is_shown": _CORE,
-    "test_watches.py::test_two_subscribers_of_different_versions_are_told_the_same": _CORE,
-    "test_watches.py::test_a_host_that_stops_ends_its_watches": _CORE,
 }
 
 
@@ -156,6 +145,11 @@ def server_url() -> str:
             return server.url
         time.sleep(0.02)
     raise RuntimeError(f"the server did not begin: {server.log}")
+
+
+def server_files() -> list[Path]:
+    """Return the files of the server of this process, if there is one."""
+    return [path for _, folder in _SERVERS for path in folder.rglob("*")]
 
 
 def stop_server() -> None:

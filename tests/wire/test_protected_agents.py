@@ -16,6 +16,7 @@ from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.guarded import EXTRA, OPTIONAL, REQUIRED, RESOURCE, Guarded
 from tests.wire.hosting import ServedHost, embed, serve
+from tests.wire.on_cluster import STORE, server_files
 from tests.wire.talking import OLDEST, call_in, cancelled, confirmed, said
 from tests.wire.wording import failure_of
 
@@ -245,8 +246,8 @@ async def test_a_token_is_in_no_log_and_not_in_the_store(tmp_path: Path) -> None
 
 def assert_unwritten(directory: Path) -> None:
     """See that no file holds the token, neither the store nor its journal nor the wire log."""
-    kept = [path for path in directory.rglob("*") if path.is_file()]
-    assert {"wire.log", "agenthost.sqlite"} <= {path.name for path in kept}
+    kept = [path for path in (*directory.rglob("*"), *server_files()) if path.is_file()]
+    assert {"wire.log", STORE.name} <= {path.name for path in kept}
     assert b"authenticate" in (directory / "wire.log").read_bytes()
     for path in kept:
         assert SECRET.encode() not in path.read_bytes(), path

@@ -15,6 +15,7 @@ import pytest
 from tests.wire.client import ROOT, WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, refusal, serve
 from tests.wire.mirrors import assert_ascending, assert_mirrors, texts
+from tests.wire.on_cluster import STORE
 from tests.wire.wording import failure_of
 
 Json = dict[str, Any]
@@ -292,7 +293,7 @@ async def test_a_damaged_database_is_reported_and_left_as_it_is(tmp_path: Path) 
     data = tmp_path / "data"
     async with serve(data) as host:
         await host.stop()
-    file = data / "agenthost.sqlite"
+    file = data / STORE
     # The header stays, so that it still looks like a database at first sight.
     content = file.read_bytes()
     damaged = content[:100] + b"\xff" * (len(content) - 100)
@@ -311,12 +312,13 @@ async def test_a_file_that_is_no_database_is_reported_and_left_as_it_is(
     tmp_path: Path, content: bytes
 ) -> None:
     data = tmp_path / "data"
-    data.mkdir()
-    (data / "agenthost.sqlite").write_bytes(content)
+    file = data / STORE
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
     code, out, err = await refusal("--port", "0", "--data-dir", str(data))
     assert (code, out) == (1, "")
-    assert "agenthost.sqlite is " in err
-    assert (data / "agenthost.sqlite").read_bytes() == content
+    assert f"{file.name} is " in err
+    assert file.read_bytes() == content
 
 
 async def test_a_second_host_on_the_same_data_is_refused(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
+from typing import Protocol
 
-from agenthost.cluster.commits import Own, RealmWrite, Tell
+from agenthost.cluster.commits import Own, RealmWrite, Room, Tell
 from agenthost.cluster.copy.store import CopyStore
-from agenthost.cluster.copy.unit_book import UnitBook
 from agenthost.errors import AgentHostError
 from agenthost.host.store import Append, PutBlob, PutRecord, SaveSnapshot, TrimLog, Write
 
@@ -25,14 +25,27 @@ MOST_GATHERED = 4 * 1024 * 1024
 OVERHEAD = 200
 
 
+class KeptBook(Protocol):
+    """What is known of the log beside its content."""
+
+    def changes(self) -> Iterable[Write]:
+        """Return the writes that store what changed since the last call."""
+        ...
+
+
 class Intake:
     """Writes to the store in order, and knows how far what can be read there goes."""
 
     def __init__(
-        self, store: CopyStore, book: UnitBook, position: int, fail: Callable[[Exception], None]
+        self,
+        store: CopyStore,
+        books: Sequence[KeptBook],
+        position: int,
+        fail: Callable[[Exception], None],
     ) -> None:
+        """``books`` have more to store with what they follow from."""
         self._store = store
-        self._book = book
+        self._books = books
         self._fail = fail
         # The last message that can be read from the store, and the last one that was taken.
         self.stored = position
@@ -49,7 +62,7 @@ class Intake:
         """Have the writes of a message stored, soon."""
         for _, write in writes:
             # Logs are trimmed here as this copy sees fit.
-            if not isinstance(write, Own | Tell | TrimLog):
+            if not isinstance(write, Own | Tell | Room | TrimLog):
                 self._gathered.append(write)
                 self._size += OVERHEAD + _length(write)
         self._taken = position
@@ -92,7 +105,8 @@ class Intake:
             return
         position = self._taken
         writes, self._gathered, self._size = self._gathered, [], 0
-        writes += self._book.changes()
+        for book in self._books:
+            writes += book.changes()
         writes.append(PutRecord(ABOUT, POSITION, str(position).encode()))
         try:
             self._in_flight = self._store.put(*writes)

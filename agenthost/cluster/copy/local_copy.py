@@ -17,6 +17,7 @@ from agenthost.cluster.copy import bases
 from agenthost.cluster.copy.applied import AppliedCommit, numbered
 from agenthost.cluster.copy.compaction import Compactor
 from agenthost.cluster.copy.intake import ABOUT, POSITION, STREAM, Intake
+from agenthost.cluster.copy.list_book import KNOWN_SINCE, LIST, ListBook
 from agenthost.cluster.copy.realm_source import RealmSource
 from agenthost.cluster.copy.source import CopyFailed, CopySource, LogFeed, LogState
 from agenthost.cluster.copy.store import CopyStore
@@ -71,6 +72,7 @@ class LocalCopy:
         # The last message taken from the feed.
         self.position = 0
         self._book = UnitBook()
+        self.lists = ListBook()
         self._tellers: list[Callable[[AppliedCommit], None]] = []
         self._tasks = Tasks(self._fail)
         self._intake: Intake
@@ -103,7 +105,7 @@ class LocalCopy:
             await bases.take_base(self._source, self._folder / FILE, state)
             if not await self._open(state):
                 raise CopyFailed("the realm's log lost its beginning while a base was taken")
-        self._intake = Intake(self.store, self._book, self.position, self._fail)
+        self._intake = Intake(self.store, (self._book, self.lists), self.position, self._fail)
         self._compactor = Compactor(self.store, lambda: self.position, self.reached)
         self._mark()
         self._following = self._tasks.start(self._follow(), "copy: feed")
@@ -143,6 +145,7 @@ class LocalCopy:
             self.position = await self._stand(state)
             if goes_on := self.position + 1 >= state.first:
                 await self._book.load(self.store)
+                await self.lists.load(self.store, self.position)
                 self._book.forget_before(state.first)
         except BaseException:
             await self.store.close()
@@ -178,6 +181,7 @@ class LocalCopy:
             await self.store.put(
                 PutRecord(ABOUT, STREAM, state.identity.encode()),
                 PutRecord(ABOUT, POSITION, str(position).encode()),
+                PutRecord(LIST, KNOWN_SINCE, b"0"),
             )
         return position
 
@@ -331,6 +335,7 @@ class LocalCopy:
             applied = numbered(seq, commit)
             self._intake.take(seq, applied.writes)
             self._book.take(applied)
+            self.lists.take(applied)
             for _, write in applied.writes:
                 if isinstance(write, Append):
                     self._compactor.appended(write.channel, len(write.action))

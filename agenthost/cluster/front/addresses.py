@@ -13,7 +13,6 @@ from agenthost.errors import (
     Conflict,
     InternalError,
     ProviderNotFound,
-    SessionNotFound,
     WireError,
 )
 from agenthost.host.clients.subscriptions import missing_channel
@@ -93,7 +92,8 @@ class Addresses:
         if channel is None and method in ("agenthost/restoreSession", "agenthost/purgeSession"):
             return uri
         if channel is None:
-            raise missing_channel(self.core, uri)
+            # Any owner knows how to say so.
+            return f"{NODE_LANE}{self._own_node}"
         unit = self.unit(channel)
         destination = params["destination"] if method == "moveChat" else {}
         other = destination.get("session")
@@ -103,9 +103,11 @@ class Addresses:
 
     async def _expect_together(self, unit: str, other: str) -> None:
         """Refuse what would have to be decided in two places at once."""
-        if await self.core.directory.find(other) is None:
-            raise SessionNotFound(f"there is no session {other}")
-        if await self.owner_or_error(unit) != await self.owner_or_error(other):
+        found = await self.core.directory.find(other)
+        if found is None:
+            # Its owner says so.
+            return
+        if await self.owner_or_error(unit) != await self.owner_or_error(self.unit(found)):
             raise Conflict("the two sessions are on different machines: move one of them first")
 
     async def _placed(self, uri: str, params: JsonObject) -> str:
@@ -125,7 +127,7 @@ class Addresses:
         provider = params.get("provider")
         node = self._nodes.place(provider, directories, None)
         if node is None and provider is not None:
-            raise ProviderNotFound(f"no machine of this host has an agent {provider}")
+            raise ProviderNotFound(f"there is no agent {provider!r} on any machine of this host")
         return f"{NODE_LANE}{node or self._own_node}"
 
     async def _placed_channel(self, uri: str) -> str:

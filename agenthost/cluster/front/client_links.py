@@ -96,7 +96,11 @@ class ClientLinks:
         peer = OwnerPeer(transport, on_notification=notified, on_call=self._asked)
         peer.closed.add_done_callback(lambda reason: self._lost(node, reason.result()))
         client = LinkedClient(
-            connection.client_id, connection.capabilities, connection.locale, connection.program
+            connection.client_id,
+            connection.capabilities,
+            connection.version,
+            connection.locale,
+            connection.program,
         )
         root = connection.core.directory.root
         await peer.open(client, [ROOT] if root in connection.subscriptions else [])

@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agenthost.cluster.commits import RealmWrite, Tell
+from agenthost.cluster.commits import RealmWrite, Room, Tell
 from agenthost.cluster.front.pushes import FeedPushes
+from agenthost.cluster.numbers import MOST_ACTIONS
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.kind import SESSION, extra_of
@@ -84,6 +85,8 @@ class FeedFollower:
         self._recent: deque[tuple[int, RealmWrite]] = deque()
         self._recent_bytes = 0
         self._floor = ledger.last_seq
+        # Where the room begins that was left for the next write.
+        self._room_from: int | None = None
         self._directory.on_read(self._catch_up)
 
     def take(self, applied: Applied) -> None:
@@ -93,9 +96,13 @@ class FeedFollower:
         ledger.begin_message()
         try:
             for number, write in applied.writes:
-                ledger.begin_write(number)
+                if isinstance(write, Room):
+                    self._room_from = self._room_from or number
+                    continue
+                ledger.begin_write(self._room_from or number)
                 self._take_write(number, write)
                 ledger.end_write(number)
+                self._room_from = None
         finally:
             ledger.end_message(applied.seq)
 
@@ -105,7 +112,7 @@ class FeedFollower:
                 case Append():
                     self._append(number, write)
                 case Tell():
-                    self._tell(number, write)
+                    self._tell(write)
                 case SaveSnapshot():
                     self._created(number, write)
                 case PutRecord(bucket=b, key=client_id) | DropRecord(bucket=b, key=client_id) if (
@@ -160,8 +167,9 @@ class FeedFollower:
             self._done(origin, channel, action)
         if change.states is not None:
             needed = sequence_numbers_needed(action, *change.states)
-            if needed > self._ledger.most_actions:
-                self._end_older(broadcast)
+            most = MOST_ACTIONS + number - (self._room_from or number)
+            if needed > most:
+                self._end_older(broadcast, most)
         self._ledger.deliver(broadcast)
 
     def _done(self, origin: ActionOrigin, channel: AnyChannel, action: Action) -> None:
@@ -192,22 +200,22 @@ class FeedFollower:
             if source is not None:
                 show_turn(source, origin["turnId"])
 
-    def _end_older(self, broadcast: Broadcast) -> None:
+    def _end_older(self, broadcast: Broadcast, most: int) -> None:
         """Let those start from a snapshot for whose version there are not enough numbers."""
         for subscription in broadcast.channel.subscriptions.values():
             connection = subscription.connection
             told = encode_broadcast(broadcast, connection.version, subscription.uri)
-            if len(told) > self._ledger.most_actions:
+            if len(told) > most:
                 subscription.from_seq = broadcast.seq
                 connection.end(CloseCode.TRY_AGAIN_LATER, RESUME)
 
-    def _tell(self, number: int, write: Tell) -> None:
+    def _tell(self, write: Tell) -> None:
         channel = self._shown(write.channel)
         if channel is None:
             return
         params = stored_value(write.params, write.channel)
         if write.channel == ROOT:
-            self._news.told(write.method, params, number)
+            self._news.told(write.method)
         self._ledger.deliver(Notice(channel, write.method, params))
 
     def _created(self, number: int, write: SaveSnapshot) -> None:

@@ -26,6 +26,7 @@ from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
     from agenthost.cluster.copy.applied import Applied
+    from agenthost.cluster.copy.list_book import ListBook
     from agenthost.host.clients.wire_log import WireLog
     from agenthost.host.core import HostCore
     from agenthost.host.elsewhere import Elsewhere
@@ -38,6 +39,11 @@ class FrontCopy(ReadableCopy, Protocol):
     @property
     def store(self) -> Store:
         """Where everything is read from; it is open already."""
+        ...
+
+    @property
+    def lists(self) -> ListBook:
+        """When sessions changed in the list."""
         ...
 
     def on_commit(self, tell: Callable[[Applied], None]) -> object:
@@ -99,7 +105,7 @@ class FrontHost(Host):
         core.directory.reads_logged_only = True
         core.clients.node = self._node
         core.active_clients = _NobodyActive(core.clients, core.writer, core.directory, core.effects)
-        core.news = news = FeedNews(core, ledger.last_seq)
+        core.news = news = FeedNews(core, self._copy.lists)
         self._follower = FeedFollower(core, ledger, news, self._pending)
         self._elsewhere.attach(core)
         return core

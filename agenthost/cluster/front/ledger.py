@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from agenthost.cluster.numbers import MOST_WRITES, message_of, number
+from agenthost.cluster.numbers import MOST_ACTIONS, MOST_ROOM, MOST_WRITES, message_of, number
 from agenthost.errors import AgentHostError
 from agenthost.host.clients.client_records import CLIENTS
 from agenthost.host.log.ledger import Ledger
@@ -38,8 +38,6 @@ STALE_SECONDS = 10.0
 _PAUSE = 0.1
 # Free numbers below which the realm is asked for one more message, which brings a thousand.
 FEW_NUMBERS = 256
-# Of the four numbers of a write the first is for turns that must be shown before it.
-_BEFORE_IT = 3
 
 
 class ReadableCopy(Protocol):
@@ -62,8 +60,7 @@ class ReadableCopy(Protocol):
 class FrontLedger(Ledger):
     """Numbers and order of a host that decides nothing."""
 
-    # The numbers of one write, without the one for what is shown before it.
-    most_actions = 3
+    most_actions = number(0, MOST_ROOM) - number(0, 0) + MOST_ACTIONS
 
     def __init__(
         self,
@@ -188,8 +185,8 @@ class FrontLedger(Ledger):
 
     def begin_write(self, seq: int) -> None:
         """Come to a write: what must be shown before it is numbered right before it."""
-        self._seq = max(self._seq, seq - _BEFORE_IT - 1)
-        self._free_through = seq - _BEFORE_IT
+        self._seq = max(self._seq, seq - MOST_ACTIONS - 1)
+        self._free_through = seq - MOST_ACTIONS
 
     def end_write(self, seq: int) -> None:
         """Leave a write behind."""
@@ -206,4 +203,4 @@ class FrontLedger(Ledger):
 
 def _last_free(message: int) -> int:
     """Return the last number that belongs to a message, whatever comes next."""
-    return number(message + 1, 0) - _BEFORE_IT - 1
+    return number(message + 1, 0) - MOST_ACTIONS - 1

@@ -37,6 +37,7 @@ class LinkedClient:
 
     client_id: str
     capabilities: ClientCapabilities
+    version: str = NEWEST
     locale: str | None = None
     program: str = ""
 
@@ -70,6 +71,7 @@ class OwnerPeer:
             "clientId": client.client_id,
             "capabilities": client.capabilities,
             "initialSubscriptions": list(subscriptions),
+            "_spoken": client.version,
         }
         if client.locale is not None:
             params["locale"] = client.locale

@@ -117,6 +117,7 @@ class OwnerHost(Host):
         )
         core.turns.may_act = self._may_act
         core.sessions.claim = self._claim_new
+        core.changesets.book.machine = self.node
         core.directory.on_loaded(self._watch_agent)
         self._owner_store.router.home_of_new = core.canvases.tell_homes()
         return core

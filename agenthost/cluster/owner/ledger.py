@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.cluster.commits import Tell
-from agenthost.cluster.owner.routing import TellIn
+from agenthost.cluster.numbers import room_for
+from agenthost.cluster.owner.routing import RoomIn, TellIn
 from agenthost.cluster.units import REALM
 from agenthost.host.log.deliveries import Notice
 from agenthost.host.log.ledger import Ledger
+from agenthost.host.store import Append
 from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
@@ -18,6 +20,23 @@ if TYPE_CHECKING:
 
 class OwnerLedger(Ledger):
     """A ledger that writes down what fronts are to tell."""
+
+    # The number handed out last, if it is for an action that fronts need room for, and how much.
+    _roomy: tuple[int, int] = (-1, 0)
+
+    def take_seq(self, count: int = 1) -> int:
+        """Hand out the next number; as many as there are here, fronts must have too."""
+        seq = super().take_seq(count)
+        self._roomy = (seq, room_for(count))
+        return seq
+
+    def write(self, *writes: Write) -> None:
+        """Add writes to this tick's commit."""
+        seq, room = self._roomy
+        if room and isinstance(writes[0], Append) and writes[0].seq == seq:
+            # The store behind this ledger takes it as well.
+            super().write(*cast("list[Write]", [RoomIn(writes[0].channel)] * room))
+        super().write(*writes)
 
     def deliver(self, delivery: Any) -> None:
         """Hand a delivery on once it is safe; a notice to everybody becomes a write."""

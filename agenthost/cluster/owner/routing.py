@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from agenthost.cluster.commits import RealmWrite, Tell
+from agenthost.cluster.commits import RealmWrite, Room, Tell
 from agenthost.cluster.units import MISC, REALM
 from agenthost.host.channels.automation.book import ACTIVE_RUNS, AUTOMATIONS_BUCKET
 from agenthost.host.channels.changeset.checkpoint_book import LEFT_BEHIND as LEFT_CHECKPOINTS
@@ -50,7 +50,14 @@ class TellIn:
     tell: Tell
 
 
-OwnerWrite = Write | TellIn
+@dataclass(frozen=True, slots=True)
+class RoomIn:
+    """Numbers for what is written to a channel next."""
+
+    channel: str
+
+
+OwnerWrite = Write | TellIn | RoomIn
 
 
 @dataclass(slots=True)
@@ -160,8 +167,9 @@ class Router:
                 is_config = isinstance(write, Append) and _CONFIG_CHANGED in write.action
                 if is_config and REALM in self._owned:
                     routed.add(REALM, write)
-            case Append():
-                self._mine(given.get(write.channel) or self.unit_of(write.channel), write, routed)
+            case Append() | RoomIn():
+                unit = given.get(write.channel) or self.unit_of(write.channel)
+                self._mine(unit, write if isinstance(write, Append) else Room(), routed)
             case SaveSnapshot():
                 self._snapshot(write, given, routed, ticket)
             case DropChannel():

@@ -85,6 +85,8 @@ class Connection:
         self.peer = Peer("host")
         # The rung it speaks; set by the handshake.
         self.version = NEWEST
+        # The one that the client itself speaks, where somebody else speaks for it.
+        self.spoken = NEWEST
         self.client_id = ""
         self.capabilities: ClientCapabilities = {}
         self.locale: str | None = None
@@ -129,7 +131,7 @@ class Connection:
             self.principal.name,
             self.locale,
             self.client_id,
-            knows_commands=is_told_prefix(self.version),
+            knows_commands=is_told_prefix(self.spoken),
         )
 
     async def run(self) -> None:
@@ -160,7 +162,7 @@ class Connection:
     def establish(self, record: ClientRecord) -> None:
         """Take up the client's identity and version, superseding an older connection of its."""
         self.client_id = record.client_id
-        self.version = record.version
+        self.version = self.spoken = record.version
         self.capabilities = record.capabilities
         self.locale = record.locale
         self.program = record.program

@@ -67,6 +67,8 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     )
     core.clients.came(record)
     connection.establish(record)
+    if connection.hears_logs_elsewhere:
+        connection.spoken = raw.get("_spoken", agreed.version)
     snapshots = []
     for uri, channel in channels.items():
         subscription = subscribe_from_now(connection, channel, uri)

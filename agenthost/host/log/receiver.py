@@ -34,6 +34,8 @@ class Receiver(Protocol):
 
     # The rung that it speaks, and who it is.
     version: str
+    # The one that the client itself speaks, where somebody else speaks for it.
+    spoken: str
     client_id: str
     principal: Principal
     # What its program can do.

@@ -13,6 +13,7 @@ import pytest
 from agenthost.cluster.commits import Own, Tell
 from agenthost.cluster.copy import Applied, LocalCopy
 from agenthost.cluster.copy import local_copy as settings
+from agenthost.cluster.copy.list_book import ListLine
 from agenthost.cluster.copy.source import CopyFailed
 from agenthost.cluster.numbers import number
 from agenthost.cluster.realm import RealmReplaced
@@ -29,6 +30,7 @@ from agenthost.host.store import (
     StoreMisuse,
     TrimLog,
 )
+from agenthost.protocol.uris import ROOT
 from tests.cluster.copy import victim
 from tests.cluster.copy.hand_driven import HandDrivenRealm, created, said
 
@@ -85,6 +87,22 @@ async def test_listeners_hear_every_commit_in_order_with_all_that_it_says(
     ]
     assert heard[1].writes == ((number(2, 0), Tell("root:/", "root/sessionAdded", b"{}")),)
     assert [n for n, _ in heard[0].writes] == [number(1, index) for index in range(4)]
+
+
+async def test_when_sessions_changed_in_the_list_is_known_after_a_restart(
+    realm: HandDrivenRealm, tmp_path: Path
+) -> None:
+    added = json.dumps({"summary": {"resource": SESSION}}).encode()
+    gone = json.dumps({"session": "session:/2"}).encode()
+    async with copy_of(realm, tmp_path / "n") as copy:
+        realm.append(SESSION, Tell(ROOT, "root/sessionAdded", added))
+        realm.append(SESSION, Tell(ROOT, "root/sessionRemoved", gone))
+        await within(copy.reached(2))
+    async with copy_of(realm, tmp_path / "n") as copy:
+        assert copy.lists.knows(0)
+        assert copy.lists.since(0) == [SESSION, "session:/2"]
+        assert copy.lists.since(number(1, 0)) == ["session:/2"]
+        assert copy.lists.line(SESSION) == ListLine(number(1, 0), number(1, 0))
 
 
 async def test_a_commit_of_many_messages_is_taken_as_a_whole(

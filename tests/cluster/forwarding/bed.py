@@ -81,6 +81,7 @@ class Bed:
     front: FrontHost
     forwarding: Forwarding
     url: str
+    copy: HandCopy
     links: list[Transport] = field(default_factory=list)
     # What takes links instead of the owner, if anything does.
     answers: bool = True
@@ -158,7 +159,7 @@ async def bed(
         await stack.enter_async_context(front)
         if forwarding._core is None:
             forwarding.attach(front.core)
-        made = Bed(stream, owner, nodes, front, forwarding, await front.listen(port=0))
+        made = Bed(stream, owner, nodes, front, forwarding, await front.listen(port=0), copy)
         try:
             yield made
         finally:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agenthost.cluster.front import forwarding, owner_peer, pending
+from agenthost.cluster.front import forwarding, ledger, owner_peer, pending
 from agenthost.cluster.front.pending import NOBODY, PendingActions
 from agenthost.host.store import Append
+from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.cluster.forwarding.bed import bed, until
-from tests.wire.client import ROOT
+from tests.cluster.front.feeding import Stream
+from tests.wire.client import ROOT, open_client
 from tests.wire.mirrors import assert_mirrors
 
 SESSION = "ahp-session:/s"
+OLDEST = SUPPORTED_VERSIONS[-1]
 
 
 async def test_what_a_broken_link_leaves_unanswered_is_done_once(tmp_path: Path) -> None:
@@ -160,3 +164,40 @@ async def test_a_client_that_leaves_takes_its_links_and_actions_with_it(tmp_path
 
 def _answers(seq: int, envelope: dict[str, Any]) -> bool:
     return (envelope.get("origin") or {}).get("clientSeq") == seq
+
+
+async def test_what_was_done_after_its_client_came_back_is_known_when_it_is_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "CATCH_UP_SECONDS", 0.01)
+    async with bed(tmp_path) as realm, AsyncExitStack() as stack:
+        former = await stack.enter_async_context(realm.client("ann", ROOT, version=OLDEST))
+        chat = await former.ready_session(SESSION)
+        await former.subscribe(chat)
+        realm.copy.follows = False
+        start = former.turn_started("t1", "/slow")
+        seq = await former.dispatch(chat, start)
+        await until(lambda: len(_started(realm.stream)) == 1)
+        former.abort()
+        ann = await stack.enter_async_context(open_client(realm.url, "ann", OLDEST))
+        await ann.resume(former)
+        realm.copy.follows = True
+        realm.copy.follow()
+
+        def answers() -> list[Any]:
+            seen = ann.envelopes.get(chat, [])
+            return [each for each in seen if (each.get("origin") or {}).get("clientSeq") == seq]
+
+        await until(lambda: len(answers()) == 1)
+        # It was on its way before the client heard.
+        params = {"channel": chat, "clientSeq": seq, "action": start}
+        await ann.send({"method": "dispatchAction", "params": params})
+        await until(lambda: len(answers()) == 2)
+        reasons = [each.get("rejectionReason") for each in answers()]
+        assert reasons == [None, "this was done already, before the connection was lost"]
+        assert len(_started(realm.stream)) == 1
+
+
+def _started(stream: Stream) -> list[Append]:
+    writes = (write for message in stream.messages for _, write in message.writes)
+    return [w for w in writes if isinstance(w, Append) and b'"chat/turnStarted"' in w.action]

@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agenthost.cluster.commits import RealmWrite, Tell
+from agenthost.cluster.commits import RealmWrite, Room, Tell
 from agenthost.cluster.copy.applied import Applied
+from agenthost.cluster.copy.list_book import ListBook
 from agenthost.cluster.front.host import FrontHost
-from agenthost.cluster.numbers import MOST_WRITES, number
+from agenthost.cluster.numbers import MOST_WRITES, number, room_for
 from agenthost.host import Host
 from agenthost.host.clients.client_records import CLIENTS
 from agenthost.host.clients.wire_log import WireLog
@@ -68,6 +69,7 @@ class HandCopy:
         self.stream = stream
         self.store: Store = MemoryStore()
         self.position = 0
+        self.lists = ListBook()
         # Whether it follows by itself.
         self.follows = True
         # Set as long as what was taken is stored, too.
@@ -92,6 +94,7 @@ class HandCopy:
         for message in self.stream.messages[self.position : self.position + count]:
             self.position = message.seq
             self._unstored.append(message)
+            self.lists.take(message)
             for tell in self._tellers:
                 tell(message)
         if self._storing is None or self._storing.done():
@@ -127,8 +130,15 @@ class _RecordingLedger(Ledger):
         self._stream = stream
         self._gathered: list[RealmWrite] = []
         self._created: set[str] = set()
+        self._room = 0
+
+    def take_seq(self, count: int = 1) -> int:
+        self._room = room_for(count)
+        return super().take_seq(count)
 
     def write(self, *writes: Write) -> None:
+        if isinstance(writes[0], Append):
+            self._gathered += [Room()] * self._room
         self._gathered += [write for write in writes if self._travels(write)]
         super().write(*writes)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agenthost.cluster.copy import list_book
 from agenthost.cluster.front import ledger as ledger_module
 from agenthost.cluster.numbers import message_of, number
 from agenthost.host.push.book import PushSubscription
@@ -193,12 +194,28 @@ async def test_the_list_is_told_live_and_to_who_was_away() -> None:
         assert (await back.request("listSessions")) == (await writer.request("listSessions"))
 
 
-async def test_who_follows_the_root_is_sent_to_list_anew_where_the_news_are_not_known() -> None:
+async def test_the_list_is_told_by_a_front_that_was_not_there_yet() -> None:
     async with realm() as (stream, writer, stack):
         one = await stack.enter_async_context(front(stream, "one"))
         watcher = await watching(stack, one, "w")
         watcher.abort()
         await writer.used_session(SESSION)
+        two = await stack.enter_async_context(front(stream, "two"))
+        back = await stack.enter_async_context(open_client(two.url, "w"))
+        await back.resume(watcher)
+        await back.notification("root/sessionAdded", lambda p: p["summary"]["resource"] == SESSION)
+
+
+async def test_who_follows_the_root_is_sent_to_list_anew_where_the_news_are_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(list_book, "MOST_REMEMBERED", 1)
+    async with realm() as (stream, writer, stack):
+        one = await stack.enter_async_context(front(stream, "one"))
+        watcher = await watching(stack, one, "w")
+        watcher.abort()
+        await writer.used_session(SESSION)
+        await writer.used_session(OTHER)
         two = await stack.enter_async_context(front(stream, "two"))
         back = await stack.enter_async_context(open_client(two.url, "w"))
         with pytest.raises(WireFailure, match="initialize"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from agenthost.agents import Agent, Turn
 from agenthost.cluster.commits import Tell
 from agenthost.cluster.owner.host import OwnerHost
-from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere
+from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere, OwnerStore
 from agenthost.cluster.units import REALM
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION
@@ -228,6 +230,24 @@ async def test_a_host_that_was_fenced_fails_and_leaves_quietly(realm: MemoryReal
         assert len(realm.commits()) == before
     # Neither of them raised when it was left, and the second goes on with the session.
     assert "hello" not in str(realm.commits(ONE))
+
+
+async def test_owner_hosts_that_were_made_anew_leave_nothing_behind(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    copy = await realm.copy(stack, "a")
+    tellers = len(copy._tellers)
+    left: list[weakref.ref[OwnerHost]] = []
+    for _ in range(10):
+        async with OwnerHost(OwnerStore(copy, realm, "a"), agents=[Other()]) as host:
+            assert await host.own(REALM)
+            await host.lead()
+            assert len(copy._tellers) == tellers + 1
+            left.append(weakref.ref(host))
+        del host
+    assert len(copy._tellers) == tellers
+    gc.collect()
+    assert [each for each in left if each() is not None] == []
 
 
 async def test_an_owner_that_is_cut_off_does_not_run_what_was_approved(realm: MemoryRealm) -> None:

@@ -331,7 +331,7 @@ def _means_its_chat_too(applied: Applied[SessionState]) -> bool:
     action, dispatch = applied.action, applied.dispatch
     if dispatch is None or action["type"] != "session/isReadChanged" or not action["isRead"]:
         return False
-    return not translator(dispatch.connection.version).exists("chat/isReadChanged")
+    return not translator(dispatch.connection.spoken).exists("chat/isReadChanged")
 
 
 def _is_from_another(applied: Applied[SessionState]) -> bool:
