@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from agenthost.cli.data_dir import DATA_DIR_VARIABLE
-
 JSON_EVENT = "json_event"
 """The default that says that a command's JSON comes in lines with an ``event``."""
 
@@ -115,6 +113,9 @@ def add_data_dir_option(
     parser: argparse.ArgumentParser, what: str = "the host's data directory"
 ) -> None:
     """Add ``--data-dir`` to a command that works on the files there; None = the user's own."""
+    # Not before a command is loaded, which --version does without.
+    from agenthost.cli.data_dir import DATA_DIR_VARIABLE
+
     parser.add_argument(
         "--data-dir",
         metavar="DIR",
