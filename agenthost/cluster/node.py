@@ -11,7 +11,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -43,6 +43,7 @@ from agenthost.version import __version__
 if TYPE_CHECKING:
     from agenthost.agents.api import Agent
     from agenthost.host.trust import Principal
+    from agenthost.protocol.root import AgentInfo
     from agenthost.transport import Transport
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,8 @@ log = logging.getLogger(__name__)
 COPY_FOLDER = "realm"
 # Seconds before an owner host is made anew, so that one that cannot live does not keep us busy.
 _RENEWAL_PAUSE = 0.2
+# Seconds between looks at who leads, before clients may come.
+_START_PAUSE = 0.02
 # Seconds between looks at what the log's upkeep needs.
 _UPKEEP_SECONDS = 60.0
 # What only those need who serve clients.
@@ -90,6 +93,10 @@ class ClusterNode:
         # The owner host at work; None while one is being made.
         self.owner: OwnerHost | None = None
         self._owner_store: OwnerStore | None = None
+        # Set once there is one, and has taken up what this node owned before it was started.
+        self._has_begun = asyncio.Event()
+        # The agents that the owner host had, while another one is being made.
+        self._offered: list[AgentInfo] = []
         self._started = time.time()
         self._process = secrets.token_hex(4)
         self._incarnation = ""
@@ -156,6 +163,9 @@ class ClusterNode:
             self._tasks.start(self._keep_up(), "upkeep of the log")
             self._tasks.start(self._free.run(), "append for the front")
             tokens = await self._share_tokens()
+            # Clients come once sessions can be placed here, and no turn is shown that nobody runs.
+            await self._unless_failed(self._has_begun.wait())
+            await self._unless_failed(self._root_kept())
             self._front = await enter(self._make_front())
             self._watch_front(self._front)
             if tokens is not None:
@@ -170,6 +180,8 @@ class ClusterNode:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self.owner is not None and not self._failed.done():
+            await self.owner.rest()
         await self._stack.aclose()
 
     # As a host's.
@@ -185,14 +197,18 @@ class ClusterNode:
 
     async def serve_forever(self) -> None:
         """Run until cancelled, or until the node cannot go on (then raise why)."""
-        front = asyncio.ensure_future(self.front.serve_forever())
+        await self._unless_failed(self.front.serve_forever())
+
+    async def _unless_failed(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Wait for something, or until the node cannot go on (then raise why)."""
+        working = asyncio.ensure_future(work)
         try:
-            await asyncio.wait({front, self._failed}, return_when=asyncio.FIRST_COMPLETED)
-            for ended in (self._failed, front):
+            await asyncio.wait({working, self._failed}, return_when=asyncio.FIRST_COMPLETED)
+            for ended in (self._failed, working):
                 if ended.done():
                     ended.result()
         finally:
-            front.cancel()
+            working.cancel()
 
     def hurry(self) -> None:
         """Leave without waiting any longer."""
@@ -244,6 +260,7 @@ class ClusterNode:
     async def _run_owner(self, keeper: Keeper) -> None:
         settings = {key: value for key, value in self._settings.items() if key not in _FRONT_ONLY}
         self._owner_store = store = OwnerStore(self._copy, self._appender, self.name)
+        store.router.on_root = self._nodes.tell_now
         async with OwnerHost(store, agents=list(self._agents.values()), **settings) as host:
 
             async def serve(transport: Transport, principal: Principal, purpose: str) -> None:
@@ -253,11 +270,12 @@ class ClusterNode:
                 self._incarnation = secrets.token_hex(4)
                 self.owner = host
                 self._nodes.tell_now()
-                keeper.owner_renewed()
+                keeper.owner_renewed().add_done_callback(lambda _: self._has_begun.set())
                 try:
                     await host.serve_forever()
                 finally:
                     # Before it lets go of anything: from now on it owns nothing.
+                    self._offered = host.core.root.state["agents"]
                     self.owner = None
                     self._incarnation = ""
 
@@ -289,8 +307,18 @@ class ClusterNode:
 
     async def _lead(self, write: Callable[..., asyncio.Future[None]]) -> None:
         if self._pushes is not None:
-            await self._pushes.make_key(write)
+            # Beside it: the realm is worth more than what is pushed.
+            self._tasks.start(self._pushes.make_key(write), "make the key for pushes")
         await self._root.keep(write)
+
+    async def _root_kept(self) -> None:
+        """Wait until whoever leads keeps the root channel; if that is us, with our settings."""
+        # Nobody tells who leads, and it is settled within a second.
+        while not self._root.is_kept:
+            leader = self._copy.owner_of(REALM)
+            if leader is not None and leader != self.name and leader in self._nodes.living:
+                return
+            await asyncio.sleep(_START_PAUSE)
 
     # The front.
 
@@ -377,7 +405,7 @@ class ClusterNode:
             turns=0 if owner is None else owner.core.turns.running,
             clients=len(self._front.connections) if self._front is not None else 0,
             load=round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
-            agents=[] if root is None else root["agents"],
+            agents=self._offered if root is None else root["agents"],
             roots=self._roots,
             terminals=[] if root is None else root.get("terminals", []),
             position=self._copy.position,

@@ -463,6 +463,12 @@ class Host:
 
     async def _say_goodbye(self) -> None:
         """End every turn while its clients can still be told, then tell them that this is it."""
+        await self._end_work()
+        for connection in list(self._connections):
+            connection.end(CloseCode.GOING_AWAY, STOPPING)
+
+    async def _end_work(self) -> None:
+        """End what agents do and what runs, and begin nothing more."""
         core = self.core
         core.automations.close()
         core.canvases.shut_down()
@@ -472,8 +478,6 @@ class Host:
         # A store that failed has told everybody already.
         with contextlib.suppress(StoreError):
             await core.writer.ledger.settle()
-        for connection in list(self._connections):
-            connection.end(CloseCode.GOING_AWAY, STOPPING)
 
     async def _stop(self) -> None:
         core = self.core

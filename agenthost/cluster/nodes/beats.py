@@ -169,6 +169,7 @@ class Nodes:
         if self._told is None or not self._told.same_besides_beats(own):
             self._revision += 1
             self._told = own
+            self._tell_change()
             await self._link.publish(_INFO, own.encode(self._revision))
         await self._link.publish(_BEAT, own.encode_beat(self._revision))
 

@@ -94,7 +94,10 @@ class SharedPushes(PushBook):
         if keys is None:
             keys = await asyncio.to_thread(new_keys)
         brought = [_record(each) for each in self._former.subscriptions]
-        await write(PutRecord(PUSHES, _KEY, orjson.dumps(asdict(keys))), *brought)
+        try:
+            await write(PutRecord(PUSHES, _KEY, orjson.dumps(asdict(keys))), *brought)
+        except AgentHostError as error:
+            log.warning("nothing is pushed until somebody else leads: %s", error)
 
     def open(self) -> None:
         """Do nothing: `keep` takes up what is kept."""

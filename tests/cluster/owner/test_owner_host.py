@@ -19,9 +19,10 @@ from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere, OwnerStore
 from agenthost.cluster.units import REALM
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION
-from agenthost.host.store import Append, SaveSnapshot, StoreError
+from agenthost.host.store import Append, DropRecord, SaveSnapshot, StoreError
 from agenthost.host.trust import LOCAL_OWNER, Role
 from agenthost.host.trust.principals import Starter
+from agenthost.host.turns.runner import RUNNING
 from agenthost.protocol.uris import AUTOMATIONS, ROOT, default_chat_uri
 from agenthost.transport import memory_pair
 from tests.cluster.owner.realm_in_memory import MemoryRealm
@@ -188,8 +189,9 @@ async def test_an_agent_waits_while_the_feed_is_silent(
     await last_turn(host)
 
 
+@pytest.mark.parametrize("is_known_to_run", [True, False])
 async def test_who_takes_over_ends_the_turns_that_were_interrupted(
-    realm: MemoryRealm, stack: AsyncExitStack
+    realm: MemoryRealm, stack: AsyncExitStack, is_known_to_run: bool
 ) -> None:
     agent = Patient()
     dead = await owner(realm, stack, "a", [agent])
@@ -197,6 +199,8 @@ async def test_who_takes_over_ends_the_turns_that_were_interrupted(
     await ask(dead, "hello")
     await began(agent)
     await dead.core.writer.ledger.settle()
+    if not is_known_to_run:
+        await dead._owner_store.write_to(ONE, DropRecord(RUNNING, CHAT_ONE))
     agent.may_end.set()
     # As if it had been killed: nothing more of it reaches the log.
     dead._owner_store.fail(StoreError("killed"))
