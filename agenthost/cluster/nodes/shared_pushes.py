@@ -87,6 +87,8 @@ class SharedPushes(PushBook):
 
     async def make_key(self, write: Callable[..., Awaitable[None]]) -> None:
         """Have a key in the realm, as its leader; ``write`` writes what is the realm's own."""
+        # A key that is replaced makes all browsers deaf.
+        await self.take_up()
         if self._keys is not None:
             return
         self._former.open()
