@@ -1,4 +1,4 @@
-"""Arguments that commands share: commands, verbs and their help, ``--json``, types of values."""
+"""Arguments that commands share: commands, verbs and their help, options, types of values."""
 
 from __future__ import annotations
 
@@ -106,6 +106,21 @@ def add_verb(verbs: Subparsers, name: str, help: str, *examples: str) -> argpars
         description=help,
         epilog="\n  ".join(["examples:", *examples]),
         formatter_class=HelpFormatter,
+    )
+
+
+def add_data_dir_option(
+    parser: argparse.ArgumentParser, what: str = "the host's data directory"
+) -> None:
+    """Add ``--data-dir`` to a command that works on the files there; None = the user's own."""
+    # Not before a command is loaded, which --version does without.
+    from agenthost.cli.data_dir import DATA_DIR_VARIABLE
+
+    parser.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        type=Path,
+        help=f"{what} (default: ${DATA_DIR_VARIABLE}, or the user's own)",
     )
 
 

@@ -11,6 +11,7 @@ from agenthost.local_host import DATA_DIR_VARIABLE, default_data_dir
 
 __all__ = [
     "DATA_DIR_VARIABLE",
+    "LOG_FILE",
     "STORE_FILE",
     "WORKSPACE_FOLDER",
     "default_data_dir",

@@ -11,7 +11,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -20,27 +20,30 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.agents.demo import Demo
 from agenthost.clock import SystemClock
-from agenthost.cluster.commits import Commit, encode_commit
 from agenthost.cluster.copy import LocalCopy
 from agenthost.cluster.front.forwarding import Forwarding
 from agenthost.cluster.front.host import FrontHost
 from agenthost.cluster.links import LinkServer
 from agenthost.cluster.machines import RealmMachines
 from agenthost.cluster.nodes import Claims, Keeper, NodeInfo, Nodes, RootKeeper
+from agenthost.cluster.nodes.free_appends import FreeAppends
 from agenthost.cluster.nodes.node_name import check_node_name, own_name
+from agenthost.cluster.nodes.shared_pushes import SharedPushes
+from agenthost.cluster.nodes.shared_tokens import SharedTokens
 from agenthost.cluster.owner.host import OwnerHost
 from agenthost.cluster.owner.store import OwnerStore
 from agenthost.cluster.realm import Appender, RealmAddress, RealmLink
-from agenthost.cluster.units import MISC, REALM
+from agenthost.cluster.units import REALM
 from agenthost.errors import AgentHostError
+from agenthost.host.push.watch import PushWatch
 from agenthost.host.startup import server_info
 from agenthost.tasks import Tasks
 from agenthost.version import __version__
 
 if TYPE_CHECKING:
     from agenthost.agents.api import Agent
-    from agenthost.cluster.commits import RealmWrite
     from agenthost.host.trust import Principal
+    from agenthost.protocol.root import AgentInfo
     from agenthost.transport import Transport
 
 log = logging.getLogger(__name__)
@@ -49,10 +52,10 @@ log = logging.getLogger(__name__)
 COPY_FOLDER = "realm"
 # Seconds before an owner host is made anew, so that one that cannot live does not keep us busy.
 _RENEWAL_PAUSE = 0.2
+# Seconds between looks at who leads, before clients may come.
+_START_PAUSE = 0.02
 # Seconds between looks at what the log's upkeep needs.
 _UPKEEP_SECONDS = 60.0
-# Ticks of a front whose writes wait: one that the realm takes nothing from keeps no more.
-_MOST_FREE_WRITES = 10_000
 # What only those need who serve clients.
 _FRONT_ONLY = ("token_book", "push_file", "push_connector", "wire_log")
 
@@ -90,6 +93,10 @@ class ClusterNode:
         # The owner host at work; None while one is being made.
         self.owner: OwnerHost | None = None
         self._owner_store: OwnerStore | None = None
+        # Set once there is one, and has taken up what this node owned before it was started.
+        self._has_begun = asyncio.Event()
+        # The agents that the owner host had, while another one is being made.
+        self._offered: list[AgentInfo] = []
         self._started = time.time()
         self._process = secrets.token_hex(4)
         self._incarnation = ""
@@ -104,9 +111,6 @@ class ClusterNode:
         self._keeper: Keeper | None = None
         roots = host_settings.get("roots") or [host_settings.get("default_directory", ".")]
         self._roots = [str(Path(root).resolve()) for root in roots]
-        # What the front wants appended.
-        self._free_writes: list[tuple[RealmWrite, ...]] = []
-        self._has_free_writes = asyncio.Event()
         self._hurried = asyncio.Event()
 
     @property
@@ -128,6 +132,8 @@ class ClusterNode:
             self._copy = await enter(LocalCopy(self._data_dir / COPY_FOLDER, self._link, info))
             await self._copy.caught_up()
             self._appender = Appender(self._link)
+            self._free = FreeAppends(self._appender, self._copy, self.name)
+            self._pushes = self._share_pushes()
             self._nodes = await enter(Nodes(self._link, self._info))
             await self._nodes.look_around()
             self._claims = Claims(self._link, self._nodes, self._copy, self.name)
@@ -155,9 +161,16 @@ class ClusterNode:
             await enter(keeper)
             self._tasks.start(self._keep_root(keeper), "keep the root channel")
             self._tasks.start(self._keep_up(), "upkeep of the log")
-            self._tasks.start(self._append_free_writes(), "append for the front")
+            self._tasks.start(self._free.run(), "append for the front")
+            tokens = await self._share_tokens()
+            # Clients come once sessions can be placed here, and no turn is shown that nobody runs.
+            await self._unless_failed(self._has_begun.wait())
+            await self._unless_failed(self._root_kept())
             self._front = await enter(self._make_front())
             self._watch_front(self._front)
+            if tokens is not None:
+                tokens.on_changed = self._front.check_tokens
+                self._front.core.access.on_edited = tokens.exchange
             self._stack = stack.pop_all()
         return self
 
@@ -167,6 +180,8 @@ class ClusterNode:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self.owner is not None and not self._failed.done():
+            await self.owner.rest()
         await self._stack.aclose()
 
     # As a host's.
@@ -182,14 +197,18 @@ class ClusterNode:
 
     async def serve_forever(self) -> None:
         """Run until cancelled, or until the node cannot go on (then raise why)."""
-        front = asyncio.ensure_future(self.front.serve_forever())
+        await self._unless_failed(self.front.serve_forever())
+
+    async def _unless_failed(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Wait for something, or until the node cannot go on (then raise why)."""
+        working = asyncio.ensure_future(work)
         try:
-            await asyncio.wait({front, self._failed}, return_when=asyncio.FIRST_COMPLETED)
-            for ended in (self._failed, front):
+            await asyncio.wait({working, self._failed}, return_when=asyncio.FIRST_COMPLETED)
+            for ended in (self._failed, working):
                 if ended.done():
                     ended.result()
         finally:
-            front.cancel()
+            working.cancel()
 
     def hurry(self) -> None:
         """Leave without waiting any longer."""
@@ -241,6 +260,7 @@ class ClusterNode:
     async def _run_owner(self, keeper: Keeper) -> None:
         settings = {key: value for key, value in self._settings.items() if key not in _FRONT_ONLY}
         self._owner_store = store = OwnerStore(self._copy, self._appender, self.name)
+        store.router.on_root = self._nodes.tell_now
         async with OwnerHost(store, agents=list(self._agents.values()), **settings) as host:
 
             async def serve(transport: Transport, principal: Principal, purpose: str) -> None:
@@ -250,11 +270,12 @@ class ClusterNode:
                 self._incarnation = secrets.token_hex(4)
                 self.owner = host
                 self._nodes.tell_now()
-                keeper.owner_renewed()
+                keeper.owner_renewed().add_done_callback(lambda _: self._has_begun.set())
                 try:
                     await host.serve_forever()
                 finally:
                     # Before it lets go of anything: from now on it owns nothing.
+                    self._offered = host.core.root.state["agents"]
                     self.owner = None
                     self._incarnation = ""
 
@@ -270,8 +291,9 @@ class ClusterNode:
                 while self.owner is host and REALM in host.owned:  # noqa: ASYNC110
                     await asyncio.sleep(_RENEWAL_PAUSE)
 
-            write = partial(store.write_to, REALM)
-            keeping = asyncio.create_task(self._root.keep(write), name="root")
+            keeping = asyncio.create_task(
+                self._lead(partial(store.write_to, REALM)), name="keep what is the realm's"
+            )
             leading = asyncio.create_task(until_led_no_more(), name="lead")
             try:
                 await asyncio.wait({keeping, leading}, return_when=asyncio.FIRST_COMPLETED)
@@ -283,6 +305,21 @@ class ClusterNode:
                 log.warning("the root channel waits: %s", results[0])
                 await asyncio.sleep(_RENEWAL_PAUSE)
 
+    async def _lead(self, write: Callable[..., asyncio.Future[None]]) -> None:
+        if self._pushes is not None:
+            # Beside it: the realm is worth more than what is pushed.
+            self._tasks.start(self._pushes.make_key(write), "make the key for pushes")
+        await self._root.keep(write)
+
+    async def _root_kept(self) -> None:
+        """Wait until whoever leads keeps the root channel; if that is us, with our settings."""
+        # Nobody tells who leads, and it is settled within a second.
+        while not self._root.is_kept:
+            leader = self._copy.owner_of(REALM)
+            if leader is not None and leader != self.name and leader in self._nodes.living:
+                return
+            await asyncio.sleep(_START_PAUSE)
+
     # The front.
 
     def _make_front(self) -> FrontHost:
@@ -293,14 +330,19 @@ class ClusterNode:
             self._copy,
             forwarding,
             node=self.name,
-            append=self._append_freely,
+            append=self._free.later,
             pending=forwarding.pending.logged,
+            push_book=self._pushes,
             **settings,
         )
 
     def _watch_front(self, front: FrontHost) -> None:
         """Have the front tell people, and those who watch machines, of the realm."""
         core, copy = front.core, self._copy
+        watch = core.catalogue.observer
+        if isinstance(watch, PushWatch):
+            # Everybody watches, so that whoever leads next knows what was told.
+            watch.sends, watch.is_seen = self._leads, self._nodes.is_seen
         core.machines = RealmMachines(
             self._nodes, copy, self._claims, self.name, lambda: self._ailment() or None
         )
@@ -326,25 +368,22 @@ class ClusterNode:
             lambda: 0 if self._keeper is None else self._keeper.takeovers,
         )
 
-    def _append_freely(self, writes: Sequence[RealmWrite]) -> None:
-        """Append what needs no owner, in order; without any writes an empty message."""
-        if len(self._free_writes) >= _MOST_FREE_WRITES:
-            log.warning("what clients last saw is not kept for now: the realm takes nothing")
-            return
-        self._free_writes.append(tuple(writes))
-        self._has_free_writes.set()
+    def _share_pushes(self) -> SharedPushes | None:
+        former = self._settings.get("push_file")
+        if former is None:
+            return None
+        pushes = SharedPushes(self._copy, former, self._free.now)
+        self._tasks.start(pushes.keep(), "share who is pushed to")
+        return pushes
 
-    async def _append_free_writes(self) -> None:
-        while True:
-            await self._has_free_writes.wait()
-            self._has_free_writes.clear()
-            gathered, self._free_writes = self._free_writes, []
-            writes = tuple(write for each in gathered for write in each)
-            commit = Commit(secrets.token_hex(8), MISC, self.name, writes)
-            try:
-                await self._appender.append(MISC, encode_commit(commit), commit.id, None)
-            except AgentHostError as error:
-                log.warning("what clients last saw was not kept: %s", error)
+    async def _share_tokens(self) -> SharedTokens | None:
+        """Have the realm's named tokens in this node's book before anybody is let in by it."""
+        if self._settings.get("token_book") is None:
+            return None
+        tokens = SharedTokens(self._copy, self._data_dir, self._free.now)
+        await tokens.try_exchange()
+        self._tasks.start(tokens.keep(), "share tokens")
+        return tokens
 
     # What is said of this node.
 
@@ -366,11 +405,12 @@ class ClusterNode:
             turns=0 if owner is None else owner.core.turns.running,
             clients=len(self._front.connections) if self._front is not None else 0,
             load=round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
-            agents=[] if root is None else root["agents"],
+            agents=self._offered if root is None else root["agents"],
             roots=self._roots,
             terminals=[] if root is None else root.get("terminals", []),
             position=self._copy.position,
             ailment=self._ailment(),
+            seen=[] if self._front is None else self._front.seen_names,
         )
 
     def _ailment(self) -> str:

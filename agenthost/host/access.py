@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from agenthost.errors import AlreadyExists, InternalError, InvalidParams, NotFound
+from agenthost.errors import AgentHostError, AlreadyExists, InternalError, InvalidParams, NotFound
 from agenthost.host.channels.instants import read_instant
 from agenthost.host.clients.methods import handles
 from agenthost.tokens import NewToken, Role, TokenBook, TokenEntry, TokenError, check_name
@@ -34,6 +34,8 @@ class NamedTokens:
         self._book = book
         # The book is for one thread at a time.
         self._editing = asyncio.Lock()
+        # Awaited after an edit, where others have such a book too.
+        self.on_edited: Callable[[], Awaitable[None]] | None = None
 
     async def create(self, name: str, role: Role, expires: datetime | None) -> NewToken:
         """Make a token; raise InvalidParams or AlreadyExists where that cannot be."""
@@ -45,10 +47,12 @@ class NamedTokens:
         if expires is not None and expires.timestamp() <= now:
             raise InvalidParams("the expiry lies in the past", path="expires")
         try:
-            return await self._edit(lambda book: book.create(name, role, expires=expires, now=now))
+            made = await self._edit(lambda book: book.create(name, role, expires=expires, now=now))
         except TokenError as error:
             # Of what the book refuses nothing else is left.
             raise AlreadyExists(str(error)) from error
+        await self._edited()
+        return made
 
     async def entries(self) -> list[TokenEntry]:
         """Return all named tokens, expired ones too."""
@@ -60,6 +64,7 @@ class NamedTokens:
             await self._edit(lambda book: book.revoke(name))
         except TokenError as error:
             raise NotFound(str(error)) from error
+        await self._edited()
 
     async def _edit(self, edit: Callable[[TokenBook], _T]) -> _T:
         if self._book is None:
@@ -70,6 +75,13 @@ class NamedTokens:
                 return await asyncio.to_thread(edit, self._book)
             except TokenFileError as error:
                 raise InternalError(str(error)) from error
+
+    async def _edited(self) -> None:
+        if self.on_edited is not None:
+            try:
+                await self.on_edited()
+            except (AgentHostError, TimeoutError) as error:
+                raise InternalError(f"done here; the other machines are late: {error}") from error
 
 
 @handles("agenthost/createToken")

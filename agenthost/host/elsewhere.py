@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # How a refusal ends whose only reason is that somebody else decides by now; nothing was done.
 OWNED_ELSEWHERE = "is with another node now"
+# Tells who shows a channel for others, which no log tells of, that it is gone where it was.
+CHANNEL_GONE = "agenthost/channelGone"
 
 
 class Elsewhere(Protocol):

@@ -438,14 +438,16 @@ class Host:
     async def _check_tokens(self) -> None:
         while True:
             await asyncio.sleep(TOKEN_CHECK_INTERVAL)
-            now = time.time()
-            for connection, gate in list(self._connections.items()):
-                if gate is not None and not gate.still_valid(connection.principal, now):
-                    connection.end(
-                        CloseCode.POLICY_VIOLATION, "the token was revoked or has expired"
-                    )
-            if self._gates and all(gate.is_certain for gate in self._gates):
-                await self.core.push_book.prune(lambda each: self._counts(each.principal))
+            await self.check_tokens()
+
+    async def check_tokens(self) -> None:
+        """Send those away whose token does not count any more; done by itself every few seconds."""
+        now = time.time()
+        for connection, gate in list(self._connections.items()):
+            if gate is not None and not gate.still_valid(connection.principal, now):
+                connection.end(CloseCode.POLICY_VIOLATION, "the token was revoked or has expired")
+        if self._gates and all(gate.is_certain for gate in self._gates):
+            await self.core.push_book.prune(lambda each: self._counts(each.principal))
 
     def _counts(self, principal: Principal) -> bool:
         """Say whether somebody let in earlier would be let in now with the same token."""
@@ -461,6 +463,12 @@ class Host:
 
     async def _say_goodbye(self) -> None:
         """End every turn while its clients can still be told, then tell them that this is it."""
+        await self._end_work()
+        for connection in list(self._connections):
+            connection.end(CloseCode.GOING_AWAY, STOPPING)
+
+    async def _end_work(self) -> None:
+        """End what agents do and what runs, and begin nothing more."""
         core = self.core
         core.automations.close()
         core.canvases.shut_down()
@@ -470,8 +478,6 @@ class Host:
         # A store that failed has told everybody already.
         with contextlib.suppress(StoreError):
             await core.writer.ledger.settle()
-        for connection in list(self._connections):
-            connection.end(CloseCode.GOING_AWAY, STOPPING)
 
     async def _stop(self) -> None:
         core = self.core

@@ -138,6 +138,7 @@ def wire(
     on_failure: Callable[[StoreError], None],
     make_ledger: MakeLedger = Ledger,
     elsewhere: Elsewhere | None = None,
+    push_book: PushBook | None = None,
 ) -> HostCore:
     """Make the parts of a host.
 
@@ -168,7 +169,7 @@ def wire(
     chats = ChatRegistry(store, writer, directory, effects, clock)
     canvases = Canvases(writer, directory, effects)
     clients = Clients(store, ledger)
-    push_book = PushBook(settings.push_file)
+    push_book = push_book or PushBook(settings.push_file)
     catalogue.observer = PushWatch(
         push_book,
         PushSender(clock, settings.push_connector),

@@ -1,6 +1,6 @@
 """The annotations channel: conversations anchored to a session's turns and files.
 
-State and actions; the reducers are in ``annotations_reducer``. Who may annotate, and that an
+State and actions; the reducers are in ``annotations_reducers``. Who may annotate, and that an
 annotation keeps at least one entry, is policy and decided by the host.
 """
 

@@ -1,6 +1,6 @@
 """The changeset channel: the files that a session, a turn or a branch changed.
 
-State and actions; the reducers are in ``changeset_reducer``. How changes are found and operations
+State and actions; the reducers are in ``changeset_reducers``. How changes are found and operations
 carried out is the workspace's and the host's affair.
 """
 

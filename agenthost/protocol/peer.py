@@ -12,7 +12,7 @@ behind it, so a client may pipeline and still be handled in order.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, TypeAlias
@@ -78,7 +78,8 @@ Event: TypeAlias = Request | Notification | CallAnswered | CallRefused | Violati
 class Peer:
     """The protocol state of one side of one connection."""
 
-    def __init__(self, role: Role) -> None:
+    def __init__(self, role: Role, knows: Collection[str] = ()) -> None:
+        """``knows`` are notifications that the protocol does not have, and the peer may send."""
         self.role = role
         # Openers move it forward; a refused opener moves it back.
         self.handshake = HandshakeState.AWAITING
@@ -95,7 +96,7 @@ class Peer:
         self._open_requests: dict[Id, str] = {}
         direction = Direction.TO_HOST if role == "host" else Direction.TO_CLIENT
         self._known_requests = methods(direction, is_notification=False)
-        self._known_notifications = methods(direction, is_notification=True)
+        self._known_notifications = methods(direction, is_notification=True) | set(knows)
 
     def feed(self, frame: bytes | str) -> None:
         """Take one received frame."""

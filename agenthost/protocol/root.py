@@ -1,6 +1,6 @@
 """The root channel: the agents, terminals and settings of a whole host.
 
-State and actions; the reducers are in ``root_reducer``. Sessions are not part of it: their
+State and actions; the reducers are in ``root_reducers``. Sessions are not part of it: their
 catalogue is read by command and kept up to date by notifications.
 """
 

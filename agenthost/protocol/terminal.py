@@ -1,6 +1,6 @@
 """The terminal channel: a shell's output, its size and title, and who holds it.
 
-State and actions; the reducers are in ``terminal_reducer``. Typing reaches a terminal as an action
+State and actions; the reducers are in ``terminal_reducers``. Typing reaches a terminal as an action
 that changes no state: what it does is an effect, and only the output that follows is state.
 Processes live in the workspace.
 """

@@ -15,7 +15,7 @@ import hmac
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -141,6 +141,16 @@ class TokenBook:
             self._save(tuple(entry for entry in entries if entry not in gone))
         return gone[0]
 
+    def rewrite(self, edit: Callable[[Sequence[TokenEntry]], Sequence[TokenEntry]]) -> bool:
+        """Keep what ``edit`` makes of all tokens; say whether that is anything else than before."""
+        make_private_dir(self._path.parent)
+        with locked(self._path):
+            entries = self._load()
+            edited = tuple(edit(entries))
+            if edited != entries:
+                self._save(edited)
+        return edited != entries
+
     def find(self, secret: str, now: float) -> TokenEntry | None:
         """Return the entry of a presented secret, or None when it is unknown or has expired.
 
@@ -204,11 +214,12 @@ class TokenBook:
 
 
 def _encode(entries: Sequence[TokenEntry]) -> bytes:
-    tokens = [_entry_to_json(entry) for entry in entries]
+    tokens = [entry_to_json(entry) for entry in entries]
     return (json.dumps({"format": BOOK_FORMAT, "tokens": tokens}, indent=2) + "\n").encode()
 
 
-def _entry_to_json(entry: TokenEntry) -> dict[str, str]:
+def entry_to_json(entry: TokenEntry) -> dict[str, str]:
+    """Return a token as it is kept."""
     record = {
         "name": entry.name,
         "role": entry.role.value,
@@ -226,7 +237,7 @@ def _decode(data: bytes, path: Path) -> tuple[TokenEntry, ...]:
         document = json.loads(data)
         if document["format"] != BOOK_FORMAT:
             raise TokenFileError(f"{path} was written by another version of agenthost")
-        entries = tuple(_entry_from_json(record) for record in document["tokens"])
+        entries = tuple(entry_from_json(record) for record in document["tokens"])
     except (ValueError, KeyError, TypeError, RecursionError, TokenError) as error:
         if isinstance(error, TokenFileError):
             raise
@@ -239,7 +250,8 @@ def _decode(data: bytes, path: Path) -> tuple[TokenEntry, ...]:
     return entries
 
 
-def _entry_from_json(record: Any) -> TokenEntry:
+def entry_from_json(record: Any) -> TokenEntry:
+    """Read a token; raises ValueError, KeyError, TypeError or TokenError if it is none."""
     digest = record["sha256"]
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
         raise ValueError("not a digest")

@@ -26,7 +26,7 @@ __all__ = ["judge", "play", "run_cluster"]
 # Seconds between faults, in which clients do things.
 SHORTEST_CALM, LONGEST_CALM = 0.5, 4.0
 # Seconds in which every turn must have ended, once nobody starts any.
-PATIENCE = 120.0
+PATIENCE = 200.0
 # What is wrong is told one by one up to here.
 MOST_SHOWN, MOST_NEW = 40, 5
 

@@ -193,6 +193,7 @@ async def test_a_viewer_sees_everything_and_changes_nothing_but_what_it_has_read
         await viewer.turn_end(chat, "t1")
         await owner.ping()
         seen = len(owner.received)
+        tried = set()
         turn = {"type": "chat/turnStarted", "turnId": "t2", "startedAt": "2026-01-01T00:00:00.000Z"}
         for channel, action in (
             (chat, {**turn, "message": user_message("mine")}),
@@ -204,8 +205,11 @@ async def test_a_viewer_sees_everything_and_changes_nothing_but_what_it_has_read
         ):
             reason = await viewer.rejected(channel, action)
             assert reason == f"the role viewer may not dispatch {action['type']}"
+            tried.add(action["type"])
         await owner.ping()
-        assert len(owner.received) == seen + 1
+        news = [message["params"] for message in owner.received[seen:] if "method" in message]
+        # The host may have more to say of the turn that is over.
+        assert not tried & {params.get("action", {}).get("type") for params in news}
         await viewer.accepted(session, {"type": "session/isReadChanged", "isRead": False})
         await owner.action(session, "session/isReadChanged", isRead=False)
 

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
 from agenthost.cli.connection.command_hints import hint, use_data_dir
-from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.cli.data_dir import default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
 from agenthost.cli.tidy_end import tidy_end
 
@@ -43,12 +43,7 @@ def register(subparsers: Subparsers) -> None:
         action="store_true",
         help="leave out tokens and the keys of notifications; a restored host makes new ones",
     )
-    backup.add_argument(
-        "--data-dir",
-        metavar="DIR",
-        type=Path,
-        help=f"the host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
-    )
+    add_data_dir_option(backup)
     add_json_option(backup, "print what was saved as JSON")
 
 

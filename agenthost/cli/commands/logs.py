@@ -10,9 +10,15 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from agenthost.cli.arguments import Subparsers, add_command, add_json_option, count
+from agenthost.cli.arguments import (
+    Subparsers,
+    add_command,
+    add_data_dir_option,
+    add_json_option,
+    count,
+)
 from agenthost.cli.connection.command_hints import hint, use_data_dir
-from agenthost.cli.data_dir import DATA_DIR_VARIABLE, LOG_FILE, default_data_dir
+from agenthost.cli.data_dir import LOG_FILE, default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, report_failure
 from agenthost.cli.format.log_format import log_lines
 from agenthost.cli.format.terminal_text import Ink
@@ -40,12 +46,7 @@ def register(subparsers: Subparsers) -> None:
     add("--level", choices=LEVELS, help="only these, and what is worse")
     add("--session", metavar="ID", help="only what is about a session")
     add("--traceback", action="store_true", help="say how errors came about")
-    add(
-        "--data-dir",
-        metavar="DIR",
-        type=Path,
-        help=f"the host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
-    )
+    add_data_dir_option(logs)
     add_json_option(logs, "print the lines as they are in the file")
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
 from agenthost.cli.commands.serve_cluster import (
     CREDENTIALS_VARIABLE,
     credentials,
@@ -17,7 +17,7 @@ from agenthost.cli.commands.serve_cluster import (
     servers,
 )
 from agenthost.cli.connection.command_hints import use_data_dir
-from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.cli.data_dir import default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, report_failure
 from agenthost.cli.tidy_end import tidy_end
 from agenthost.errors import AgentHostError
@@ -54,12 +54,7 @@ def register(subparsers: Subparsers) -> None:
     migrate.add_argument(
         "--cluster-credentials", type=Path, metavar="FILE", help=f"(${CREDENTIALS_VARIABLE})"
     )
-    migrate.add_argument(
-        "--data-dir",
-        metavar="DIR",
-        type=Path,
-        help=f"the single host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
-    )
+    add_data_dir_option(migrate, "the single host's data directory")
     add_json_option(migrate, "print what was copied as JSON")
 
 

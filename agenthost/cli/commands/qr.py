@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
 from agenthost.cli.commands.token import parse_expiry
 from agenthost.cli.connection.command_hints import command, hint, use_data_dir
 from agenthost.cli.connection.host_lookup import NoHost, find_host
 from agenthost.cli.connection.network_addresses import reachable_addresses
-from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.cli.data_dir import default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
 from agenthost.tokens import BOOK_FILE, NewToken, Role, TokenBook, TokenError, check_name
 
@@ -95,12 +95,7 @@ def register(subparsers: Subparsers) -> None:
         "--url", help="the page's address as the phone sees it, such as a tunnel's or a proxy's"
     )
     qr.add_argument("--png", type=Path, metavar="FILE", help="write the code there as a picture")
-    qr.add_argument(
-        "--data-dir",
-        metavar="DIR",
-        type=Path,
-        help=f"the host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
-    )
+    add_data_dir_option(qr)
     add_json_option(qr, "print JSON on standard output, and no code")
 
 

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
 from agenthost.cli.connection.command_hints import hint, use_data_dir
-from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.cli.data_dir import default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, report_failure
 from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.tidy_end import tidy_end
@@ -43,12 +43,7 @@ def register(subparsers: Subparsers) -> None:
         action="store_true",
         help="move what is in the data directory into a folder there; otherwise it must be empty",
     )
-    restore.add_argument(
-        "--data-dir",
-        metavar="DIR",
-        type=Path,
-        help=f"where to (default: ${DATA_DIR_VARIABLE}, or the user's own)",
-    )
+    add_data_dir_option(restore, "where to")
     add_json_option(restore, "print what was restored as JSON")
 
 

@@ -13,11 +13,16 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-from agenthost.cli.arguments import Subparsers, add_command, add_json_option, add_verb
+from agenthost.cli.arguments import (
+    Subparsers,
+    add_command,
+    add_data_dir_option,
+    add_json_option,
+    add_verb,
+)
 from agenthost.cli.connection.command_hints import hint, use_data_dir
-from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.cli.data_dir import default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
 from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
 
@@ -71,12 +76,7 @@ def register(subparsers: Subparsers) -> None:
     revoke.add_argument("name", metavar="NAME")
 
     for verb in (create, listing, revoke):
-        verb.add_argument(
-            "--data-dir",
-            metavar="DIR",
-            type=Path,
-            help=f"the host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
-        )
+        add_data_dir_option(verb)
         add_json_option(verb, "print JSON on standard output")
 
 

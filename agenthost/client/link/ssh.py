@@ -148,7 +148,9 @@ async def _dial(place: SshPlace, *, asking: bool, max_line: int) -> Transport:
         await _end_process(process, said)
         raise CannotConnect(f"{place}: no answer in time") from None
     except BaseException:
-        process.kill()
+        # It may have ended by itself meanwhile, which is not to hide why this does.
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
         said.stop()
         raise
     if not greeted:

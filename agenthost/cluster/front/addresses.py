@@ -15,7 +15,6 @@ from agenthost.errors import (
     ProviderNotFound,
     WireError,
 )
-from agenthost.host.clients.subscriptions import missing_channel
 from agenthost.protocol.own_members import FORK
 from agenthost.protocol.uris import ROOT, canonical
 
@@ -137,9 +136,8 @@ class Addresses:
             raise
         except AgentHostError as error:
             raise told(error) from error
-        if node is None:
-            raise missing_channel(self.core, uri)
-        return node
+        # Nobody's: its owner says what it is instead, or that it is not there.
+        return node or await self.owner_or_error(self._unit_of(uri))
 
     def unit_with(self, connection: Connection, uri: str) -> str | None:
         """Return a session that the client follows and that works where a file lies."""
@@ -202,8 +200,8 @@ def told(error: BaseException) -> WireError:
     if isinstance(error, WireError):
         return error
     if isinstance(error, LinkBroken) and not isinstance(error, NobodyReached):
-        return InternalError(LOST)
+        return Conflict(LOST)
     if isinstance(error, AgentHostError):
-        return InternalError(str(error) or SILENT)
+        return Conflict(str(error) or SILENT)
     log.error("a request was not passed on", exc_info=error)
     return InternalError()

@@ -76,6 +76,14 @@ class ClientLinks:
         if lane is not None:
             lane.begin_again()
 
+    async def settled(self) -> None:
+        """Wait until every owner has dealt with what it was sent."""
+        for lane in list(self._lanes.values()):
+            await lane.flushed()
+        # Owners take one after the other.
+        pings = [peer.ask("ping", {"channel": ROOT}) for peer in self.peers]
+        await asyncio.gather(*pings, return_exceptions=True)
+
     def follow_root(self, follows: bool) -> None:
         """Tell every owner that there is a link to whether the client follows the root channel.
 
@@ -203,9 +211,13 @@ class UnitLane:
         if follows or self._peer is not None or self._task is not None:
             self._put((uri, follows))
 
+    async def flushed(self) -> None:
+        """Wait until everything was sent."""
+        await self._flushed.wait()
+
     async def peer(self) -> OwnerPeer:
         """Return the link to the owner, once everything before was sent over it."""
-        await self._flushed.wait()
+        await self.flushed()
         return await self._links.peers.get(await self._links.find_owner(self.unit))
 
     def begin_again(self) -> None:

@@ -66,6 +66,8 @@ ELSEWHERE = "superseded by a newer connection of this client"
 _NOTHING_STORED = StoredChannel("", 0, b"", (), 0)
 # What the host fills in for clients that do not send it.
 _FILLED_IN = ("duration", "startedAt")
+# How an action begins to speak of what is attached to its message.
+_ATTACHED = b'"attachments":'
 
 
 class FeedFollower:
@@ -146,6 +148,9 @@ class FeedFollower:
 
     def _append(self, number: int, entry: Append) -> None:
         channel = self._shown(entry.channel)
+        if channel is None and _ATTACHED in entry.action:
+            message = stored_value(entry.action, entry.channel).get("message")
+            self._core.chats.show_attached(message)
         if channel is None or number <= channel.seq:
             return
         action: Action = stored_value(entry.action, channel.uri)

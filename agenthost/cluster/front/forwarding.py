@@ -8,6 +8,7 @@ action by the log, an answer, or its time (`pending`). Nothing waits for ever.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ from agenthost.errors import (
 )
 from agenthost.host.channels.changeset.blobs import session_named
 from agenthost.host.channels.session.kind import SESSION
+from agenthost.host.clients.beside import waiting_for_a_client
 from agenthost.host.clients.methods import methods
 from agenthost.host.files.client_resources import is_clients
 from agenthost.host.files.content import is_content
@@ -55,6 +57,8 @@ log = logging.getLogger(__name__)
 REACH_SECONDS = 15.0
 # Seconds in which it must be answered: before the client's next message, and beside those.
 ANSWER_SECONDS, PATIENT_SECONDS = 60.0, 600.0
+# Seconds that a ping waits for what was sent before it; clients wait longer for its answer.
+SETTLE_SECONDS = 5.0
 # Seconds before one is asked again who may have done nothing, and the most that they grow to.
 PAUSE, LONGEST_PAUSE = 0.1, 1.0
 
@@ -221,6 +225,9 @@ class Forwarding:
     async def request(self, connection: Connection, method: str, params: JsonObject) -> object:
         """Have a client's request carried out by whom it concerns."""
         place = PLACES[method]
+        if place is MethodPlace.SETTLED:
+            await self._settled(connection)
+            return None
         if method in STORED and (reason := why_full(self._nodes.living)) is not None:
             raise InternalError(reason)
         if place is MethodPlace.EVERYWHERE:
@@ -274,6 +281,19 @@ class Forwarding:
             await asyncio.sleep(pause)
             # A machine that is lost is missed after seconds, and then another takes over.
             pause = min(LONGEST_PAUSE, pause * 2)
+
+    async def _settled(self, connection: Connection) -> None:
+        """Wait until owners have dealt with what a client sent before, as far as they soon do.
+
+        A ping's answer says so, on one host as on many; and also that this node is there, so that
+        it does not wait for a machine that is not.
+        """
+        links = self._links.get(connection)
+        if links is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SETTLE_SECONDS):
+                    await links.settled()
+                    await self.pending.settled(connection)
 
     async def side_channel(
         self, connection: Connection, uri: str, method: str, params: JsonObject
@@ -345,7 +365,7 @@ class Forwarding:
                 return answer
             errors.append(answer)
         errors.sort(key=lambda error: (not isinstance(error, AuthRequired), _is_link(error)))
-        raise told(errors[0]) if errors else InternalError(SILENT)
+        raise told(errors[0]) if errors else Conflict(SILENT)
 
     async def _files(self, connection: Connection, method: str, params: JsonObject) -> object:
         uri = params.get("uri") or params.get("source", "")
@@ -360,7 +380,8 @@ class Forwarding:
             error = NotFound(f"nobody here knows {uri}")
             living = [f"{NODE_LANE}{node}" for node in self._nodes.living]
             units = [*self._addresses.followed_units(connection), *living]
-            return await self._first(connection, units, method, params, error)
+            with waiting_for_a_client():
+                return await self._first(connection, units, method, params, error)
         channel = canonical(params["channel"])
         unit = (
             await self._addresses.unit_named(channel, method, params) if channel != ROOT else None

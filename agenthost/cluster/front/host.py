@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agenthost.host.core import HostCore
     from agenthost.host.elsewhere import Elsewhere
     from agenthost.host.log.channel import AnyChannel
+    from agenthost.host.push.book import PushBook
 
 
 class FrontCopy(ReadableCopy, Protocol):
@@ -61,6 +62,7 @@ class FrontHost(Host):
         *,
         node: str = "",
         append: Callable[[Sequence[Write]], None] = lambda writes: None,
+        push_book: PushBook | None = None,
         pending: Pending = lambda client_id, client_seq: None,
         **host_settings: Any,
     ) -> None:
@@ -72,6 +74,7 @@ class FrontHost(Host):
             node: the name of the node.
             append: adds writes that need no owner to the realm (the unit ``MISC``), in its own
                 time; without any writes it is to append an empty message.
+            push_book: who is pushed what; by default this host's own file says so.
             pending: what a client has dispatched that was not answered yet.
             host_settings: as those of every `Host`.
         """
@@ -80,11 +83,17 @@ class FrontHost(Host):
         self._elsewhere = elsewhere
         self._node = node
         self._append = append
+        self._push_book = push_book
         self._pending = pending
         self._follower: FeedFollower | None = None
         # Set with every message, while the front waits for a root channel.
         self._heard = asyncio.Event()
         copy.on_commit(self._take)
+
+    @property
+    def seen_names(self) -> list[str]:
+        """Those who look at a window of theirs, by the names of their tokens."""
+        return sorted({each.principal.name for each in self.connections if each.is_visible})
 
     def _make_core(self, store: Store, wire_log: WireLog | None, workspace_dir: Path) -> HostCore:
         core = wire(
@@ -97,6 +106,7 @@ class FrontHost(Host):
             on_failure=self._fail,
             make_ledger=partial(FrontLedger, copy=self._copy, append=self._append),
             elsewhere=self._elsewhere,
+            push_book=self._push_book,
         )
         ledger = core.writer.ledger
         assert isinstance(ledger, FrontLedger)

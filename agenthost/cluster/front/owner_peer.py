@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import AgentHostError, InternalError, NotFound, WireError
+from agenthost.host.elsewhere import CHANNEL_GONE
 from agenthost.protocol.jsonrpc import Notification, Request
 from agenthost.protocol.peer import CallAnswered, CallRefused, Frame, Peer
 from agenthost.protocol.uris import ROOT
@@ -56,7 +57,7 @@ class OwnerPeer:
         self._transport = transport
         self._on_notification = on_notification
         self._on_call = on_call
-        self._peer = Peer("client")
+        self._peer = Peer("client", knows={CHANNEL_GONE})
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self._calls: set[asyncio.Task[None]] = set()
         # Done when nothing comes any more, with the reason that the other side gave.

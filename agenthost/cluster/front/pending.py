@@ -87,9 +87,18 @@ class PendingActions:
     async def room(self, connection: Receiver, size: int) -> None:
         """Wait until one more of that size may be under way; one is always taken."""
         while self._is_full(connection, size):
-            event = self._room.setdefault(connection, asyncio.Event())
-            event.clear()
-            await event.wait()
+            await self._one_over(connection)
+
+    async def settled(self, connection: Receiver) -> None:
+        """Wait until all are over that are under way now."""
+        entries = list(self.of(connection))
+        while not all(entry.is_over for entry in entries):
+            await self._one_over(connection)
+
+    async def _one_over(self, connection: Receiver) -> None:
+        event = self._room.setdefault(connection, asyncio.Event())
+        event.clear()
+        await event.wait()
 
     def _is_full(self, connection: Receiver, size: int) -> bool:
         count = len(self._of.get(connection, ()))

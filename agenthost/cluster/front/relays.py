@@ -22,6 +22,7 @@ from agenthost.host.channels.otlp_kind import OTLP
 from agenthost.host.channels.resource_watch.kind import RESOURCE_WATCH, WatchExtra
 from agenthost.host.channels.session.content_owners import sessions_of
 from agenthost.host.channels.terminal.kind import TERMINAL
+from agenthost.host.elsewhere import CHANNEL_GONE
 from agenthost.host.trust import Principal, Role
 from agenthost.protocol.uris import canonical, canvas_uri, resource_watch_uri, terminal_uri
 from agenthost.transport import CloseCode
@@ -67,8 +68,6 @@ class RelayedChannel:
     channel: AnyChannel | None = None
     early: list[tuple[str, JsonObject]] = field(default_factory=list)
     timer: asyncio.TimerHandle | None = None
-    # Whether its node has told of it among its terminals.
-    is_listed: bool = False
 
 
 class Relays:
@@ -124,7 +123,12 @@ class Relays:
     def deserted(self, channel: AnyChannel) -> None:
         """Take note that somebody does not follow a channel any more."""
         relay = self._relays.get(channel.uri)
-        if relay is not None and not channel.subscriptions:
+        if relay is None or channel.subscriptions:
+            return
+        if channel.kind is CHANGESET and not channel.in_use:
+            # Whoever comes next is shown the files as they are then.
+            self._drop(relay)
+        else:
             self._linger(relay)
 
     def dropped(self, uri: str) -> None:
@@ -191,7 +195,7 @@ class Relays:
         early, relay.early = relay.early, []
         for method, params in early:
             self._tell(relay, method, params)
-        return channel
+        return channel if core.directory.has(channel) else None
 
     def _describe(self, channel: AnyChannel) -> None:
         """Fill in what is asked about a channel besides its state."""
@@ -225,8 +229,12 @@ class Relays:
 
     def _tell(self, relay: RelayedChannel, method: str, params: JsonObject) -> None:
         channel, writer = relay.channel, self.core.writer
-        assert channel is not None
-        if method != "action":
+        if channel is None:
+            # Gone, by what came just before.
+            return
+        if method == CHANNEL_GONE:
+            self._drop(relay)
+        elif method != "action":
             writer.notify(channel, method, params)
         elif "rejectionReason" not in params:
             action = params["action"]
@@ -250,11 +258,8 @@ class Relays:
         relay.timer = loop.call_later(LINGER_SECONDS, self._look, relay)
 
     def _look(self, relay: RelayedChannel) -> None:
-        """End what nobody follows, and a terminal that its node has no more: no action says so."""
-        is_listed = any(canonical(uri) == relay.uri for uri, _ in self._listed())
-        is_gone = relay.is_listed and not is_listed
-        relay.is_listed = is_listed
-        if is_gone or (relay.channel is not None and not relay.channel.in_use):
+        """End what nobody follows."""
+        if relay.channel is not None and not relay.channel.in_use:
             self._drop(relay)
         else:
             self._linger(relay)

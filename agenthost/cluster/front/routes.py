@@ -21,6 +21,7 @@ class MethodPlace(Enum):
     LEADER = "whoever owns what belongs to no session"
     FILES = "the machine that the files are on"
     EVERYWHERE = "every node: nobody knows who will need it"
+    SETTLED = "whoever has something of this client's to decide"
 
 
 PLACES: Mapping[str, MethodPlace] = MappingProxyType(
@@ -28,7 +29,8 @@ PLACES: Mapping[str, MethodPlace] = MappingProxyType(
         # Opening, following and looking: all of it is in the copy.
         "initialize": MethodPlace.HERE,
         "reconnect": MethodPlace.HERE,
-        "ping": MethodPlace.HERE,
+        # Answered here, once owners have dealt with what the client sent before.
+        "ping": MethodPlace.SETTLED,
         "subscribe": MethodPlace.HERE,
         "unsubscribe": MethodPlace.HERE,
         "listSessions": MethodPlace.HERE,

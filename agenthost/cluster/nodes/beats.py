@@ -99,6 +99,10 @@ class Nodes:
         """Have it told when a node comes, goes, or tells something else of itself than beats do."""
         self._on_change.append(tell)
 
+    def is_seen(self, name: str) -> bool:
+        """Say whether whoever has a token of that name looks at a window anywhere."""
+        return any(name in info.seen for info in self.living.values())
+
     def place(
         self, provider: str | None, directories: Sequence[str], prefer: str | None
     ) -> str | None:
@@ -165,6 +169,7 @@ class Nodes:
         if self._told is None or not self._told.same_besides_beats(own):
             self._revision += 1
             self._told = own
+            self._tell_change()
             await self._link.publish(_INFO, own.encode(self._revision))
         await self._link.publish(_BEAT, own.encode_beat(self._revision))
 

@@ -131,9 +131,9 @@ class Keeper:
 
     # Taking over.
 
-    def owner_renewed(self) -> None:
+    def owner_renewed(self) -> asyncio.Task[None]:
         """Take up again what this node owned before its owner host was made anew."""
-        self._tasks.start(self._take_up(self._node), "take up own sessions")
+        return self._tasks.start(self._take_up(self._node), "take up own sessions")
 
     def _hear_death(self, info: NodeInfo) -> None:
         self._tasks.start(self._take_up(info.id), f"take over from {info.id}")
@@ -141,13 +141,16 @@ class Keeper:
     async def _take_up(self, former: str) -> None:
         """Have those units of a node that cannot wait owned by somebody; others wait for need."""
         followed = set(self._followed())
+        taken: list[asyncio.Task[None]] = []
         for unit in list(self._copy.units_of(former)):
             if unit == REALM:
                 # Who leads is looked at all the time.
                 continue
             if unit in followed or await self._is_running(unit):
-                self._tasks.start(self._have_owned(unit), f"have {unit} owned")
+                taken.append(self._tasks.start(self._have_owned(unit), f"have {unit} owned"))
             await asyncio.sleep(0)
+        if taken:
+            await asyncio.wait(taken)
 
     async def _is_running(self, unit: str) -> bool:
         try:

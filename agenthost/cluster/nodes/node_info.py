@@ -50,6 +50,8 @@ class NodeInfo:
     position: int = 0
     # What is wrong with it; empty if nothing is.
     ailment: str = ""
+    # Those who look at a window of theirs there, by the names of their tokens.
+    seen: list[str] = field(default_factory=list)
 
     @property
     def providers(self) -> frozenset[str]:
@@ -74,7 +76,17 @@ class NodeInfo:
 
 
 # What every beat tells; the rest is told when it changes and when somebody asks.
-_BEATEN = ("process", "draining", "sessions", "turns", "clients", "load", "position", "ailment")
+_BEATEN = (
+    "process",
+    "draining",
+    "sessions",
+    "turns",
+    "clients",
+    "load",
+    "position",
+    "ailment",
+    "seen",
+)
 
 
 def _beaten(info: NodeInfo) -> dict[str, Any]:
@@ -133,6 +145,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "terminals": list,
     "position": int,
     "ailment": str,
+    "seen": list,
     "revision": int,
 }
 

@@ -20,12 +20,14 @@ from agenthost.errors import AgentHostError
 from agenthost.host.channels.root_kind import ROOT_KIND
 from agenthost.host.channels.root_rules import kept_values, root_values
 from agenthost.host.channels.root_schema import root_schema
-from agenthost.host.store import Append, DropChannel, SaveSnapshot
+from agenthost.host.channels.session.kind import SESSION
+from agenthost.host.store import Append, DropChannel, DropSession, SaveSnapshot
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.reduction import reduce_canonical
 from agenthost.protocol.uris import ROOT
 
 if TYPE_CHECKING:
+    from agenthost.cluster.commits import RealmWrite
     from agenthost.cluster.copy import Applied, LocalCopy
     from agenthost.cluster.nodes.beats import Nodes
     from agenthost.host.store import Write
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Seconds between looks at the number of sessions, which nobody tells of.
+# Seconds between looks at the number of sessions, should one have been missed.
 _LOOK_SECONDS = 1.0
 # Seconds that a commit of this node's own takes at most to be read back, before it looks again.
 _READ_BACK_SECONDS = 10.0
@@ -58,11 +60,16 @@ class RootKeeper:
         self._meta = {"agenthost": dict(build)}
         self._flags = flags
         self._news = asyncio.Event()
+        # Whether the channel was as this node wants it.
+        self.is_kept = False
+        # The message that was news last.
+        self._heard = 0
         nodes.on_change(self._news.set)
         copy.on_commit(self._hear)
 
     def _hear(self, applied: Applied) -> None:
-        if applied.unit == REALM:
+        if applied.unit == REALM or any(map(_changes_count, applied.writes)):
+            self._heard = applied.seq
             self._news.set()
 
     async def keep(self, write: Callable[..., asyncio.Future[None]]) -> None:
@@ -72,11 +79,14 @@ class RootKeeper:
         """
         sessions = -1
         while True:
+            # What is told can be read a moment later.
+            await self._copy.reached(self._heard)
             count = await self._copy.store.count_sessions()
             if self._news.is_set() or count != sessions:
                 self._news.clear()
                 sessions = count
                 await self._bring_up(write, count)
+                self.is_kept = True
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
 
@@ -136,3 +146,10 @@ class RootKeeper:
         if state.get("_meta") != self._meta:
             return False
         return all(config["values"].get(key) == value for key, value in self._flags.items())
+
+
+def _changes_count(numbered: tuple[int, RealmWrite]) -> bool:
+    """Say whether a write may begin or end a session."""
+    write = numbered[1]
+    is_new = isinstance(write, SaveSnapshot) and write.kind == SESSION.name
+    return is_new or isinstance(write, DropSession)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.host.channels.token_expiry import TokenExpiry
 from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
 from agenthost.host.customizations.enablement_records import SHARED as SHARED_DECISIONS
+from agenthost.host.elsewhere import CHANNEL_GONE
 from agenthost.host.folder_trust import TRUST
 from agenthost.host.host import Host
 from agenthost.host.housekeeping import collect_drafts, empty_trash, sweep
@@ -91,18 +92,24 @@ class OwnerHost(Host):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # Without the realm nothing that is written is ever stored, and nobody is to wait for it.
+        try:
+            # Whoever waits for the host has heard of a store that failed.
+            with self._not_too_late(), contextlib.suppress(StoreError):
+                await super().__aexit__(exc_type, exc, traceback)
+        finally:
+            if self._stop_hearing is not None:
+                self._stop_hearing()
+
+    @contextlib.contextmanager
+    def _not_too_late(self) -> Iterator[None]:
+        """Wait no longer for a realm without which nothing that is written is ever stored."""
         late = StoreError("the realm could not be reached while the host was stopping")
         loop = asyncio.get_running_loop()
         alarm = loop.call_later(2 * CLOSE_SECONDS, self._owner_store.fail, late)
         try:
-            # Whoever waits for the host has heard of a store that failed.
-            with contextlib.suppress(StoreError):
-                await super().__aexit__(exc_type, exc, traceback)
+            yield
         finally:
             alarm.cancel()
-            if self._stop_hearing is not None:
-                self._stop_hearing()
 
     def _make_core(self, store: Store, wire_log: WireLog | None, workspace_dir: Path) -> HostCore:
         core = wire(
@@ -117,7 +124,9 @@ class OwnerHost(Host):
         )
         core.turns.may_act = self._may_act
         core.sessions.claim = self._claim_new
+        core.changesets.book.machine = self.node
         core.directory.on_loaded(self._watch_agent)
+        core.directory.on_forgotten(lambda channel: self._tell_gone(core, channel))
         self._owner_store.router.home_of_new = core.canvases.tell_homes()
         return core
 
@@ -161,6 +170,8 @@ class OwnerHost(Host):
                 core = self.core
                 await core.drafts.take_up(unit)
                 await core.turns.end_interrupted(core.store, core.directory, unit)
+                # Whoever is told who owns it finds them ended.
+                await core.writer.ledger.settle()
                 await core.chats.go_on(unit)
             return True
 
@@ -199,6 +210,11 @@ class OwnerHost(Host):
                 core.chats.leaving.discard(unit)
                 if unit in self._owner_store.owned:
                     core.tasks.start(core.chats.go_on(unit), f"go on with {unit}")
+
+    async def rest(self) -> None:
+        """End all turns and terminals, and begin nothing more, while clients can still be told."""
+        with self._not_too_late():
+            await self._end_work()
 
     async def renew(self, units: Iterable[str]) -> None:
         """Append an empty message to each of these, which nobody else owns: its log ends later."""
@@ -268,6 +284,11 @@ class OwnerHost(Host):
         """Have new turns refused where a session's agent does not live on this node."""
         if channel.kind is SESSION:
             extra_of(channel).why_no_turns = lambda: self._why_no_turns(channel)
+
+    def _tell_gone(self, core: HostCore, channel: AnyChannel) -> None:
+        """Tell the fronts that show a channel which is in no log that it is gone."""
+        if not channel.is_logged:
+            core.writer.notify(channel, CHANNEL_GONE, {"channel": channel.uri})
 
     def _why_no_turns(self, session: AnyChannel) -> str | None:
         if session.uri in self.core.chats.leaving:

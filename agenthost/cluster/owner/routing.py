@@ -108,6 +108,8 @@ class Router:
         self.unborn: set[str] = set()
         # Asked for the session of a new channel that no record gives to one.
         self.home_of_new: Callable[[str], str | None] = lambda channel: None
+        # Told when this node's own root has changed, of which the realm's is made.
+        self.on_root: Callable[[], None] = lambda: None
 
     def unit_of(self, channel: str) -> str | None:
         """Return the unit of a channel that there is, or will be once all is stored."""
@@ -165,7 +167,9 @@ class Router:
             case Append() | SaveSnapshot() | DropChannel() if write.channel == ROOT:
                 # Each node has a root of its own, in memory; the realm's is kept by the leader.
                 is_config = isinstance(write, Append) and _CONFIG_CHANGED in write.action
-                if is_config and REALM in self._owned:
+                if not is_config:
+                    self.on_root()
+                elif REALM in self._owned:
                     routed.add(REALM, write)
             case Append() | RoomIn():
                 unit = given.get(write.channel) or self.unit_of(write.channel)
@@ -241,7 +245,8 @@ class Router:
             if unit in self._owned or unit in routed.created:
                 routed.add(unit, write)
                 return
-        if any(self._owner_of(unit) not in (None, self._node) for unit in units):
+        if any(self._owner_of(unit) is not None for unit in units):
+            # Also where that is said to be this node: it has given it up a moment ago.
             log.warning("%s comes too late: another node owns it", type(write).__name__)
             return
         routed.add(MISC, write)

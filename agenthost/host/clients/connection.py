@@ -177,6 +177,10 @@ class Connection:
     async def find(self, uri: str) -> AnyChannel | None:
         """Return a channel, if it is of a kind that this client's version has and may know of."""
         channel = await self.core.directory.find(uri)
+        if channel is None and self.core.elsewhere is not None:
+            # Another node may have made it a moment ago.
+            await self.core.writer.ledger.reach()
+            channel = await self.core.directory.find(uri)
         return channel if channel is not None and self.may_follow(channel, self.version) else None
 
     def may_follow(self, channel: AnyChannel, version: str) -> bool:

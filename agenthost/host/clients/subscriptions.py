@@ -32,7 +32,9 @@ async def subscribe(connection: Connection, params: JsonObject) -> EncodedResult
     if channel is None:
         raise missing_channel(connection.core, uri)
     limit = connection.core.limits.max_subscriptions
-    if channel not in connection.subscriptions and len(connection.subscriptions) >= limit:
+    is_full = channel not in connection.subscriptions and len(connection.subscriptions) >= limit
+    # A front has counted for each of its clients, and follows for all of them.
+    if is_full and not connection.hears_logs_elsewhere:
         raise PermissionDenied(f"a connection may follow {limit} channels at once")
     latency = params.get("delivery", {}).get("maxLatencyMs")
     subscription = subscribe_from_now(

@@ -158,6 +158,8 @@ class ClientPlugins:
             while (plugin := _next(publisher)) is not None:
                 principal = self._resources.principal(client_id)
                 if principal is None:
+                    # Nobody tells when it is back; one that stays away is soon no active client,
+                    # which ends this.
                     await asyncio.sleep(BACK_SECONDS)
                     continue
                 plugin.is_due = False

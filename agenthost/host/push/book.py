@@ -192,10 +192,11 @@ def _decode(data: bytes) -> tuple[VapidKeys, tuple[PushSubscription, ...]]:
         raise ValueError("another format")
     vapid = document["vapid"]
     keys = VapidKeys(_text(vapid["private"]), _text(vapid["public"]))
-    return keys, tuple(_subscription(each) for each in document["subscriptions"])
+    return keys, tuple(subscription_from_json(each) for each in document["subscriptions"])
 
 
-def _subscription(record: Any) -> PushSubscription:
+def subscription_from_json(record: Any) -> PushSubscription:
+    """Read a subscription; raises ValueError, KeyError or TypeError if it is none."""
     read = PushSubscription(**record)
     texts = (read.name, read.endpoint, read.p256dh, read.auth, *read.kinds)
     for text in (*texts, *([] if read.credential is None else [read.credential])):

@@ -110,7 +110,9 @@ class PushWatch:
         """
         self._book, self._sender = book, sender
         self._tasks, self._clock = tasks, clock
-        self._is_seen, self._counts = is_seen, counts
+        self.is_seen, self._counts = is_seen, counts
+        # Whether this host sends what it sees, where several see the same.
+        self.sends: Callable[[], bool] = lambda: True
         self._watched: dict[str, _Watched] = {}
         # Session -> chat of it -> since when that works.
         self._since: dict[str, dict[str, float]] = {}
@@ -171,7 +173,7 @@ class PushWatch:
         watched.told |= {each for each in watched.reasons if each.kind == reason.kind}
         for subscription in self._book.subscriptions:
             wanted = reason.kind in subscription.kinds and self._counts(subscription)
-            if wanted and not self._is_seen(subscription.name):
+            if wanted and not self.is_seen(subscription.name):
                 watched.shown[subscription.endpoint] = subscription
                 self._send(uri, watched, subscription, reason)
 
@@ -179,7 +181,7 @@ class PushWatch:
         self, uri: str, watched: _Watched, subscription: PushSubscription, reason: Reason
     ) -> None:
         note = note_of(uri, watched.title, reason, with_text=subscription.with_text)
-        if note is not None:
+        if note is not None and self.sends():
             sending = self._deliver(uri, watched, subscription, reason, note)
             self._tasks.start(sending, "push")
 

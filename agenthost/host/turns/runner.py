@@ -36,6 +36,7 @@ from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
+from agenthost.host.log.stored_values import stored_value
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store, StoreDamaged, StoreError
 from agenthost.host.trust.credentials import Credentials
@@ -59,6 +60,7 @@ from agenthost.host.turns.shell_turn import run_shell_turn
 from agenthost.host.turns.silence import SILENCE_LIMIT, SilenceWatch
 from agenthost.host.turns.turn_hooks import Looks, TurnHooks
 from agenthost.host.turns.turn_terminals import OpenTerminal
+from agenthost.protocol.status import IN_PROGRESS
 
 if TYPE_CHECKING:
     from agenthost.host.channels.terminal.terminals import HostTerminals
@@ -328,9 +330,12 @@ class TurnRunner:
 
         With ``session``, only the turns of that one.
         """
-        for chat_uri, of_session in (await store.records(RUNNING)).items():
-            if session is not None and of_session != session.encode():
-                continue
+        running = (await store.records(RUNNING)).items()
+        chats = [uri for uri, its in running if session is None or its == session.encode()]
+        if session is not None:
+            # A former owner may have dropped the record, and not have said how the turn ended.
+            chats += await _said_to_run(store, session)
+        for chat_uri in dict.fromkeys(chats):
             try:
                 chat = await directory.find(chat_uri, CHAT)
             except StoreDamaged as error:
@@ -537,3 +542,11 @@ def session_context(
     config = session.get("config")
     values = dict(config.get("values", {})) if config else {}
     return SessionContext(uri, tuple(directories), values, resume_state)
+
+
+async def _said_to_run(store: Store, session: str) -> list[str]:
+    """Return the chats of a session in which a turn runs by what its line in the list says."""
+    summary = await store.session_summary(session)
+    told = stored_value(summary, session) if summary is not None else {}
+    chats = told.get("chats") or ()
+    return [each["resource"] for each in chats if each.get("status", 0) & IN_PROGRESS]

@@ -2,7 +2,7 @@
 
 Pure functions on ``SessionState``, one per action. They enforce no policy and aggregate nothing:
 what a client may do, and what a session's summary says, is the host's work. Customizations and MCP
-servers are in ``customization_reducer``.
+servers are in ``customization_reducers``.
 """
 
 from __future__ import annotations

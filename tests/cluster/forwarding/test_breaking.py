@@ -126,7 +126,7 @@ async def test_an_owner_that_never_answers_costs_its_asker_an_error_and_others_n
         async with realm.client("bob", ROOT) as bob:
             await bob.ping()
             failure = await asked
-            assert failure.code == -32603
+            assert failure.code == -32011
             assert failure.message
             realm.answers = True
             await bob.ready_session(SESSION)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from agenthost.cluster.front import relays
+from agenthost.host.trust import Limits
 from agenthost.transport import CloseCode
 from tests.cluster.forwarding.bed import bed, until
 from tests.wire.client import ROOT
@@ -35,6 +37,16 @@ async def test_a_terminal_is_used_from_two_clients_of_a_front(tmp_path: Path) ->
             assert len(realm.forwarding.pending) == 0
         await ann.request("disposeTerminal", channel=TERMINAL)
         assert (await ann.refusal("subscribe", channel=TERMINAL)).code == -32008
+
+
+async def test_each_client_of_a_front_follows_as_many_as_it_may(tmp_path: Path) -> None:
+    limits = Limits(max_subscriptions=2)
+    async with bed(tmp_path, limits=limits) as realm, AsyncExitStack() as stack:
+        for number in range(3):
+            client = await stack.enter_async_context(realm.client(f"c{number}", ROOT))
+            await create(client, f"{TERMINAL}-{number}")
+        refused = await client.refusal("subscribe", channel=f"{TERMINAL}-0")
+        assert "2 channels" in refused.message
 
 
 async def test_a_relay_ends_when_nobody_follows_it(

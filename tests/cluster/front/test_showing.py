@@ -132,6 +132,19 @@ async def test_who_comes_new_to_a_node_that_is_behind_is_shown_what_there_is() -
         assert [turn["id"] for turn in coming.states[chat]["turns"]] == ["t1", "t2"]
 
 
+async def test_what_another_node_made_a_moment_ago_is_there() -> None:
+    async with realm() as (stream, writer, stack):
+        shown = await stack.enter_async_context(front(stream))
+        client = await watching(stack, shown, "w")
+        shown.copy.follows = False
+        chat = await writer.used_session(SESSION)
+        subscribing = asyncio.create_task(client.subscribe(chat))
+        await shown.when(lambda core: core.writer.ledger.is_awaited)  # type: ignore[attr-defined]
+        shown.copy.follows = True
+        shown.copy.follow()
+        assert [turn["id"] for turn in (await subscribing)["turns"]] == ["t1"]
+
+
 async def test_who_comes_new_while_the_realm_is_silent_is_shown_what_is_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

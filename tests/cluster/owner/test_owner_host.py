@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -13,13 +15,14 @@ import pytest
 from agenthost.agents import Agent, Turn
 from agenthost.cluster.commits import Tell
 from agenthost.cluster.owner.host import OwnerHost
-from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere
+from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere, OwnerStore
 from agenthost.cluster.units import REALM
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION
-from agenthost.host.store import Append, SaveSnapshot, StoreError
+from agenthost.host.store import Append, DropRecord, SaveSnapshot, StoreError
 from agenthost.host.trust import LOCAL_OWNER, Role
 from agenthost.host.trust.principals import Starter
+from agenthost.host.turns.runner import RUNNING
 from agenthost.protocol.uris import AUTOMATIONS, ROOT, default_chat_uri
 from agenthost.transport import memory_pair
 from tests.cluster.owner.realm_in_memory import MemoryRealm
@@ -186,8 +189,9 @@ async def test_an_agent_waits_while_the_feed_is_silent(
     await last_turn(host)
 
 
+@pytest.mark.parametrize("is_known_to_run", [True, False])
 async def test_who_takes_over_ends_the_turns_that_were_interrupted(
-    realm: MemoryRealm, stack: AsyncExitStack
+    realm: MemoryRealm, stack: AsyncExitStack, is_known_to_run: bool
 ) -> None:
     agent = Patient()
     dead = await owner(realm, stack, "a", [agent])
@@ -195,6 +199,8 @@ async def test_who_takes_over_ends_the_turns_that_were_interrupted(
     await ask(dead, "hello")
     await began(agent)
     await dead.core.writer.ledger.settle()
+    if not is_known_to_run:
+        await dead._owner_store.write_to(ONE, DropRecord(RUNNING, CHAT_ONE))
     agent.may_end.set()
     # As if it had been killed: nothing more of it reaches the log.
     dead._owner_store.fail(StoreError("killed"))
@@ -228,6 +234,24 @@ async def test_a_host_that_was_fenced_fails_and_leaves_quietly(realm: MemoryReal
         assert len(realm.commits()) == before
     # Neither of them raised when it was left, and the second goes on with the session.
     assert "hello" not in str(realm.commits(ONE))
+
+
+async def test_owner_hosts_that_were_made_anew_leave_nothing_behind(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    copy = await realm.copy(stack, "a")
+    tellers = len(copy._tellers)
+    left: list[weakref.ref[OwnerHost]] = []
+    for _ in range(10):
+        async with OwnerHost(OwnerStore(copy, realm, "a"), agents=[Other()]) as host:
+            assert await host.own(REALM)
+            await host.lead()
+            assert len(copy._tellers) == tellers + 1
+            left.append(weakref.ref(host))
+        del host
+    assert len(copy._tellers) == tellers
+    gc.collect()
+    assert [each for each in left if each() is not None] == []
 
 
 async def test_an_owner_that_is_cut_off_does_not_run_what_was_approved(realm: MemoryRealm) -> None:

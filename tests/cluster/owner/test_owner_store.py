@@ -241,6 +241,21 @@ async def test_of_two_who_make_a_session_of_one_name_one_does(
         assert two.failure is None
 
 
+async def test_what_is_written_while_a_unit_is_given_up_comes_too_late(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    async with await realm.store(stack, "a") as one, await realm.store(stack, "b") as two:
+        await one.write(*begun(ONE, "chat:/1"), PutRecord("running", "chat:/1", ONE.encode()))
+        releasing = asyncio.create_task(one.release(ONE, "b"))
+        await asyncio.sleep(0)
+        # The copy has not heard of it yet.
+        assert one.copy.owner_of(ONE) == "a"
+        await one.write(DropRecord("running", "chat:/1"))
+        await releasing
+        await two.copy.reached(realm.log.last)
+        assert await two.record("running", "chat:/1") == ONE.encode()
+
+
 async def test_a_unit_that_was_given_up_is_the_others(
     realm: MemoryRealm, stack: AsyncExitStack
 ) -> None:

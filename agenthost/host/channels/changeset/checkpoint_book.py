@@ -59,6 +59,8 @@ class Page:
     turns: list[TurnTrees] = field(default_factory=list)
     # Where the repositories are that contents come from.
     places: dict[str, Repository] = field(default_factory=dict)
+    # The machine that has what came before, where that is another one.
+    elsewhere: str | None = None
     # Its session is gone, and nothing more is to be stored of it.
     is_closed: bool = False
     # And its folder is gone too.
@@ -105,6 +107,7 @@ class Page:
     def restore(self, record: JsonObject) -> None:
         """Take up what was stored."""
         self.start = record["start"]
+        self.elsewhere = record.get("elsewhere")
         self.turns = [TurnTrees(*each) for each in record["turns"]]
         self.places = {top: Repository(top, *dirs) for top, dirs in record["places"].items()}
 
@@ -117,6 +120,8 @@ class CheckpointBook:
         self._ledger = ledger
         self.program = program
         self._folder = folder
+        # Its name, where sessions move from one machine to another and their folders do not.
+        self.machine: str | None = None
         self._pages: dict[str, Page] = {}
         self._opening: dict[str, asyncio.Lock] = {}
 
@@ -138,7 +143,10 @@ class CheckpointBook:
         """Store what is known of a session."""
         if not page.is_closed:
             self._pages[session] = page
-            self._ledger.write(PutRecord(CHECKPOINTS, session, dumps(page.as_record())))
+            record = page.as_record()
+            if self.machine is not None:
+                record |= {"machine": self.machine, "elsewhere": page.elsewhere}
+            self._ledger.write(PutRecord(CHECKPOINTS, session, dumps(record)))
 
     def leave(self, session: str) -> None:
         """Let go of a session that may come back."""
@@ -171,9 +179,15 @@ class CheckpointBook:
             await self._ledger.settle()
         page = Page(self._checkpoints(session))
         stored = await self.store.record(CHECKPOINTS, session)
+        if stored is None:
+            return page
+        record = stored_value(stored, session)
+        by = record.get("machine")
         # Without its folder, as after a host that had only a temporary one, it is of no use.
-        if stored is not None and await asyncio.to_thread(lambda: page.checkpoints.is_kept):
-            page.restore(stored_value(stored, session))
+        if by == self.machine and await asyncio.to_thread(lambda: page.checkpoints.is_kept):
+            page.restore(record)
+        elif self.machine is not None:
+            page.elsewhere = by or "another machine"
         return page
 
     def _checkpoints(self, session: str) -> Checkpoints:

@@ -176,9 +176,13 @@ class ChangeFinder:
 
     def _beginning(self, scope: Scope, page: Page) -> Trees:
         if scope.chat is None:
+            _expect_here(page)
             return page.start
         before: dict[str, str] = {}
-        for trees in self._turns_of(scope.chat, page):
+        known = self._turns_of(scope.chat, page)
+        if {turn["id"] for turn in turns_of(scope.chat.state)} - {each.turn for each in known}:
+            _expect_here(page)
+        for trees in known:
             before = {**trees.before, **before}
         return before
 
@@ -202,6 +206,7 @@ class ChangeFinder:
             raise Uncomputable("unknownTurn", "there is no such turn")
         edited = _outside([shown] if shown is not None else [], places if trees else ())
         if trees is None:
+            _expect_here(page)
             # Of another session, or from before there were checkpoints.
             return await self._found(scope, page, (), edited, is_live=False)
         _expect_all(trees.before, scope, page, places)
@@ -225,6 +230,7 @@ class ChangeFinder:
                 raise Uncomputable("unknownTurn", "there is no such turn")
         one, other = known
         if one is None or other is None:
+            _expect_here(page)
             raise Uncomputable("notKept", "what the files were after one of these turns is unknown")
         before, after = page.after(one), page.after(other)
         if before is None:
@@ -362,6 +368,16 @@ def _find(page: Page, scope: Scope, turn: str) -> TurnTrees | None:
     """Return what is known of a turn: of a chat's own, and else of one that it took over."""
     own = page.find(turn, {scope.chat.uri}) if scope.chat is not None else None
     return own or page.find(turn)
+
+
+def _expect_here(page: Page) -> None:
+    """Raise Uncomputable if what came before was kept by another machine."""
+    if page.elsewhere is not None:
+        raise Uncomputable(
+            "notKept",
+            f"the session worked on another machine before ({page.elsewhere}), which alone knows "
+            "what the files were then; turns from now on can be compared here",
+        )
 
 
 def _expect_all(before: Trees, scope: Scope, page: Page, places: Sequence[Workplace]) -> None:
