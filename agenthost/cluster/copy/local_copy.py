@@ -237,6 +237,10 @@ class LocalCopy:
         """Return the units that a node owns and that are still there."""
         return self._book.units_of(node)
 
+    def is_made(self, unit: str) -> bool:
+        """Say whether there is or was what a unit is named after, and not only an owner of it."""
+        return self._book.is_made(unit)
+
     def unit_of_channel(self, channel: str) -> str | None:
         """Return the unit that a channel belongs to; ``None`` where there is no such channel."""
         return self._book.unit_of_channel(channel)

@@ -36,6 +36,8 @@ class _Unit:
     last: int = 0
     # Whether its session was disposed of.
     gone: bool = False
+    # Whether there was ever more to it than an owner.
+    made: bool = True
 
 
 class UnitBook:
@@ -72,7 +74,7 @@ class UnitBook:
         name = applied.unit
         unit = self._units.get(name)
         if unit is None:
-            unit = self._units[name] = _Unit()
+            unit = self._units[name] = _Unit(made=name.startswith("@"))
         unit.last = applied.seq
         self._changed_units.add(name)
         for _, write in applied.writes:
@@ -81,7 +83,7 @@ class UnitBook:
                     unit.owner = write.node
                 case SaveSnapshot():
                     if write.channel == name:
-                        unit.gone = False
+                        unit.gone, unit.made = False, True
                     elif write.channel not in self._sessions:
                         self._place(write.channel, name)
                 case PutRecord(bucket=bucket) if bucket == OWNERS:
@@ -112,7 +114,7 @@ class UnitBook:
             if unit is None:
                 writes.append(DropRecord(UNITS, name))
             else:
-                value = orjson.dumps((unit.owner, unit.last, unit.gone))
+                value = orjson.dumps((unit.owner, unit.last, unit.gone, unit.made))
                 writes.append(PutRecord(UNITS, name, value))
         for channel in self._changed_others:
             place = self._others.get(channel)
@@ -134,6 +136,11 @@ class UnitBook:
         """Return the last message of a unit's log; 0 where there is none."""
         found = self._units.get(unit)
         return 0 if found is None else found.last
+
+    def is_made(self, unit: str) -> bool:
+        """Say whether there is or was what a unit is named after, and not only an owner of it."""
+        found = self._units.get(unit)
+        return found is not None and found.made
 
     def units_of(self, node: str) -> list[str]:
         """Return the units that a node owns and that are still there."""

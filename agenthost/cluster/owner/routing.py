@@ -118,6 +118,10 @@ class Router:
         coming = self._coming.get(channel)
         return coming[0] if coming is not None else self._unit_of_channel(channel)
 
+    def is_coming(self, channel: str) -> bool:
+        """Say whether the copy is about to hear of a channel, or of its end."""
+        return channel in self._coming
+
     def settled(self, ticket: int, channels: Iterable[str]) -> None:
         """Forget what the copy knows by now."""
         for channel in channels:

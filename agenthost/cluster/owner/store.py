@@ -91,6 +91,10 @@ class Copied(Protocol):
         """Return where a unit's last message lies."""
         ...
 
+    def is_made(self, unit: str) -> bool:
+        """Say whether there is or was what a unit is named after."""
+        ...
+
     def unit_of_channel(self, channel: str) -> str | None:
         """Return the unit of a channel."""
         ...
@@ -324,11 +328,11 @@ class OwnerStore(NumberedStore):
 
     async def claim_new(self, session: str) -> bool:
         """Become the owner of a session that is about to be made; False if it is somebody's."""
-        if session not in self.owned:
-            if self.copy.unit_of_channel(session) is not None or not await self.claim(session):
-                return False
-            if self.copy.unit_of_channel(session) is not None:
-                self.router.unborn.add(session)
+        is_free = session in self.owned or self.copy.unit_of_channel(session) is None
+        if not is_free or not await self.claim(session):
+            return False
+        if not self.copy.is_made(session) and not self.router.is_coming(session):
+            self.router.unborn.add(session)
         return True
 
     def _begin(self, unit: str, last: int) -> None:

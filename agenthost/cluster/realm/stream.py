@@ -30,8 +30,9 @@ COMMIT_HEADER = "Ahp-Commit"
 
 _FORMAT_KEY, _BEGINS_KEY = "agenthost-format", "agenthost-begins"
 _TIMEOUT = 3.0
-# Seconds for which a stream that gives no answer may be one that is being made.
-_PATIENCE = 15.0
+# Seconds for which a stream that gives no answer may be one that is being made or has no leader,
+# which was seen to take 10 when all servers had been killed.
+_PATIENCE = 30.0
 
 # Error codes of JetStream: https://github.com/nats-io/nats-server/blob/main/server/errors.json
 NOT_FOUND = 10059
@@ -106,10 +107,10 @@ class RealmStream:
 
     async def open(self, *, create: bool, first_message: int, replicas: int | None) -> RealmInfo:
         """Find the stream or make it."""
-        await self._check_jetstream()
         until = time.monotonic() + _PATIENCE
         while True:
             try:
+                await self._check_jetstream()
                 found = await self._find()
                 if found is not None:
                     return self._checked(found)
@@ -120,17 +121,23 @@ class RealmStream:
                 # Or somebody else does, at this moment: what there is then, counts.
                 await self._create(first_message, replicas)
             except (ApiError, RealmUnreachable) as error:
-                # A stream that is being made has no leader to answer for it.
-                passing = isinstance(error, RealmUnreachable) or (
-                    error.code >= 500 or error.error_code == _IN_USE
-                )
-                if not passing or time.monotonic() > until:
+                # Servers that have just started, and a stream that is being made, have no leader
+                # to answer for them.
+                if not _may_pass(error) or time.monotonic() > until:
                     raise RealmError(f"the realm's stream cannot be used: {error}") from None
                 await asyncio.sleep(0.1)
 
     async def state(self) -> StreamState:
-        """Return the stream's state."""
-        info = await self.call(f"STREAM.INFO.{self._link.stream}")
+        """Return the stream's state; while it has no leader, that is waited for."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                info = await self.call(f"STREAM.INFO.{self._link.stream}")
+                break
+            except (ApiError, RealmUnreachable) as error:
+                if not _may_pass(error) or time.monotonic() > until:
+                    raise
+                await asyncio.sleep(0.1)
         state = info["state"]
         return StreamState(
             state["first_seq"],
@@ -231,3 +238,8 @@ class RealmStream:
             state["first_seq"],
             state["last_seq"],
         )
+
+
+def _may_pass(error: ApiError | RealmUnreachable) -> bool:
+    """Whether asking again may help."""
+    return isinstance(error, RealmUnreachable) or (error.code >= 500 or error.error_code == _IN_USE)

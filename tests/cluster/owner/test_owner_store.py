@@ -256,6 +256,22 @@ async def test_what_is_written_while_a_unit_is_given_up_comes_too_late(
         assert await two.record("running", "chat:/1") == ONE.encode()
 
 
+async def test_a_session_is_made_whose_name_somebody_has_asked_for_before(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    async with await realm.store(stack, "a") as store:
+        await store.reserve(100)
+        # As for one that is to come back from the trash, and is not there.
+        assert await store.claim(ONE)
+        assert await store.claim_new(ONE)
+        await store.write(*begun(ONE, "chat:/1"))
+        assert await store.load_channel(ONE) is not None
+        assert await store.session_summary(ONE) is not None
+        # What is there is not made again.
+        assert await store.claim_new(ONE)
+        assert store.router.unit_of(ONE) == ONE
+
+
 async def test_a_unit_that_was_given_up_is_the_others(
     realm: MemoryRealm, stack: AsyncExitStack
 ) -> None:
