@@ -310,6 +310,8 @@ class OwnerStore(NumberedStore):
             task = asyncio.create_task(self._claim(unit), name=f"claim {unit}")
             self._claims[unit] = task
             task.add_done_callback(lambda _: self._claims.pop(unit, None))
+            # Whoever asked may have left.
+            task.add_done_callback(lambda each: each.cancelled() or each.exception())
         return await asyncio.shield(task)
 
     async def _claim(self, unit: str) -> bool:
