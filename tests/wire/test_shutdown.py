@@ -15,7 +15,7 @@ import pytest
 from tests.wire.client import ROOT, WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, refusal, serve
 from tests.wire.mirrors import assert_ascending, assert_mirrors, texts
-from tests.wire.on_cluster import STORE
+from tests.wire.on_cluster import ON_CLUSTER, STORE
 from tests.wire.wording import failure_of
 
 Json = dict[str, Any]
@@ -28,6 +28,9 @@ PROMPT = 20.0
 
 # What a host leaves behind when it has stopped, and nothing else.
 KEPT = {"agenthost.sqlite", "agenthost.sqlite.lock", "token", "workspace", "logs"}
+if ON_CLUSTER:
+    locks = {"tokens.json.lock", "common-tokens.json.lock"}
+    KEPT = {"realm", "node-name", "token", "workspace", "logs", *locks}
 
 
 async def enter_clients(host: ServedHost, stack: AsyncExitStack) -> tuple[list[WireClient], str]:
