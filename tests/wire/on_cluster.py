@@ -41,6 +41,7 @@ STORE = Path("realm/realm.sqlite" if ON_CLUSTER else "agenthost.sqlite")
 # Seconds in which a server must have begun.
 PATIENCE = 30.0
 _FILES = "looks at the files of a plain host"
+_MEMORY = "looks into, or copies, what a store in memory holds, which a node has not"
 _CORE = "looks into a plain host, or works with its parts"
 
 # Parts that matter where clients are.
@@ -52,6 +53,7 @@ NOT_ON_CLUSTER: dict[str, str] = {
     "test_old_data.py": _FILES,
     "test_failed_sessions.py": _CORE,
     "test_split_actions.py": _CORE,
+    "test_restore.py": "restores a plain host's backup; a realm's goes through `agenthost migrate`",
     "test_chat_names.py::"
     "test_a_chat_that_was_stored_under_another_name_answers_to_the_new_one_as_well": _CORE,
     "test_client_plugins.py::"
@@ -63,6 +65,11 @@ NOT_ON_CLUSTER: dict[str, str] = {
     "test_a_draft_that_nobody_follows_is_collected_with_a_notice_and_leaves_no_trace": _CORE,
     "test_drafts.py::test_what_holds_something_or_was_asked_to_stay_is_not_collected": _CORE,
     "test_eight_versions.py::test_all_see_a_terminal_and_its_end": _CORE,
+    "test_participants.py::test_who_takes_part_outlives_the_host_and_the_trash": (
+        "asks an owner's part for a session that it takes up when a client needs it"
+    ),
+    "test_resume.py::test_a_turn_that_a_crash_or_a_stop_ended_goes_on": _MEMORY,
+    "test_resume.py::test_what_an_agent_kept_goes_with_the_session": _MEMORY,
 }
 
 
