@@ -13,7 +13,7 @@ from tests.flags import eventually
 class Idle(RootKeeper):
     """Has nothing to write."""
 
-    _bring_up = AsyncMock()  # type: ignore[assignment]
+    _bring_up = AsyncMock()
 
 
 async def test_news_that_comes_with_the_end_does_not_keep_it_going() -> None:
