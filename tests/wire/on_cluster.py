@@ -41,6 +41,7 @@ STORE = Path("realm/realm.sqlite" if ON_CLUSTER else "agenthost.sqlite")
 # Seconds in which a server must have begun.
 PATIENCE = 30.0
 _FILES = "looks at the files of a plain host"
+_MEMORY = "looks into, or copies, what a store in memory holds, which a node has not"
 _CORE = "looks into a plain host, or works with its parts"
 
 # Parts that matter where clients are.
@@ -52,6 +53,7 @@ NOT_ON_CLUSTER: dict[str, str] = {
     "test_old_data.py": _FILES,
     "test_failed_sessions.py": _CORE,
     "test_split_actions.py": _CORE,
+    "test_restore.py": "restores a plain host's backup; a realm's goes through `agenthost migrate`",
     "test_chat_names.py::"
     "test_a_chat_that_was_stored_under_another_name_answers_to_the_new_one_as_well": _CORE,
     "test_client_plugins.py::"
@@ -80,6 +82,11 @@ NOT_ON_CLUSTER: dict[str, str] = {
     "test_a_question_is_given_up_and_a_draft_removed_after_the_seconds_that_are_set": (
         "a draft of 0.05 seconds may be gone before a client follows it through a node"
     ),
+    "test_participants.py::test_who_takes_part_outlives_the_host_and_the_trash": (
+        "asks an owner's part for a session that it takes up when a client needs it"
+    ),
+    "test_resume.py::test_a_turn_that_a_crash_or_a_stop_ended_goes_on": _MEMORY,
+    "test_resume.py::test_what_an_agent_kept_goes_with_the_session": _MEMORY,
 }
 
 

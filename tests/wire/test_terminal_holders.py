@@ -187,7 +187,10 @@ async def test_a_command_of_a_tool_call_can_be_let_go_on(people: People, tmp_pat
             outcome = await terminal.ended()
         assert (outcome.detached, outcome.exit_code) == (True, None)
         assert outcome.output == "begun\r\n"
-        assert (await listed(ann))[0]["claim"] == background
+        states = ann.states
+        await ann.until(
+            lambda: states[ROOT] if states[ROOT]["terminals"][0]["claim"] == background else None
+        )
         await types(ann, "this\r", terminal.uri)
         async with asyncio.timeout(PATIENCE):
             assert await terminal.exited() == 0
@@ -207,7 +210,7 @@ async def test_a_session_takes_its_terminals_along(people: People, tmp_path: Pat
         await create(ann, "ahp-terminal:/own")
         await create(ann, claim={"kind": "session", "session": SESSION, "chat": chat})
         called = await started(people, chat, tmp_path, "sleep 300")
-        assert len(await listed(ann)) == 3
+        await count(ann, 3)
         await ann.request("disposeSession", channel=SESSION)
         async with asyncio.timeout(PATIENCE):
             await called.exited()

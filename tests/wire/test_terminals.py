@@ -97,6 +97,8 @@ async def test_two_clients_watch_one_terminal_and_one_types(shell_name: str, url
         size = {"type": "terminal/resized", "cols": 9, "rows": 9}
         assert "nothing runs" in await old.rejected(TERMINAL, size)
         assert await old.request("disposeTerminal", channel=TERMINAL) is None
+        # On a cluster the list follows a moment later.
+        await new.until(lambda: None if new.states[ROOT]["terminals"] else {})
         assert await listed(new) == []
         assert (await new.refusal("subscribe", channel=TERMINAL)).code == -32008
         assert (await new.refusal("disposeTerminal", channel=TERMINAL)).code == -32008

@@ -125,8 +125,8 @@ class Relays:
         relay = self._relays.get(channel.uri)
         if relay is None or channel.subscriptions:
             return
-        if channel.kind is CHANGESET and not channel.in_use:
-            # Whoever comes next is shown the files as they are then.
+        if channel.kind in (CHANGESET, RESOURCE_WATCH) and not channel.in_use:
+            # Whoever comes next is shown the files as they are then; a watch ends with its last.
             self._drop(relay)
         else:
             self._linger(relay)

@@ -55,7 +55,10 @@ class FreeAppends:
 
     async def run(self) -> None:
         """Append what is left to be done, for as long as the node lives."""
-        while True:
+        task = asyncio.current_task()
+        # On Python 3.11 `wait_for`, by which nats-py waits, loses a cancel that comes together with
+        # an answer.
+        while task is None or not task.cancelling():
             await self._has_some.wait()
             self._has_some.clear()
             gathered, self._waiting = self._waiting, []

@@ -87,8 +87,10 @@ class RootKeeper:
                 sessions = count
                 await self._bring_up(write, count)
                 self.is_kept = True
+            # Not by `wait_for`: on Python 3.11 it loses a cancel that comes together with news.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._news.wait()
 
     async def _bring_up(self, write: Callable[..., asyncio.Future[None]], sessions: int) -> None:
         state = await self._state()

@@ -298,8 +298,14 @@ async def test_a_reconnect_ends_links_or_leaves_them_whole(tmp_path: Path) -> No
         realm_link(servers, "owner") as owner,
         LinkServer(owner, "node", echo, lambda: 0),
     ):
-        await owner.client.flush()
-        link = await open_link(front, "node", LOCAL_OWNER, "client", at_once)
+
+        async def opened() -> Transport:
+            # Servers tell each other a moment later who listens.
+            while True:
+                with contextlib.suppress(RealmUnreachable):
+                    return await open_link(front, "node", LOCAL_OWNER, "client", at_once)
+
+        link = await asyncio.wait_for(opened(), SOON)
         url = front.client.connected_url
         assert url is not None
         received: list[bytes] = []
@@ -316,12 +322,7 @@ async def test_a_reconnect_ends_links_or_leaves_them_whole(tmp_path: Path) -> No
             assert len(received) == 300
         await link.close()
 
-        async def again() -> Transport:
-            while True:
-                with contextlib.suppress(RealmUnreachable):
-                    return await open_link(front, "node", LOCAL_OWNER, "client", at_once)
-
-        link = await asyncio.wait_for(again(), SOON)
+        link = await asyncio.wait_for(opened(), SOON)
         link.write([Encoded(b"hello")])
         assert await next_of(link) == b"hello"
         await link.close()
