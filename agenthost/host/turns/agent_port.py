@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agenthost.agents.tracing import TracingProviders
 from agenthost.agents.turn_port import AgentTerminal, Interactivity, Worker
+from agenthost.host.turns.agent_loops import Crossing
 from agenthost.host.turns.agent_request import AgentRequest
-from agenthost.host.turns.crossed_services import CrossedCustomizations, CrossedMcp
-from agenthost.host.turns.crossed_terminal import CrossedTerminal
-from agenthost.host.turns.crossing import Crossing
+from agenthost.host.turns.crossed_services import CrossedCustomizations, CrossedMcp, CrossedTerminal
 from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agenthost.agents.api import AgentError, agent_message
 from agenthost.agents.mcp_tools import CLIENT_BRIDGE, BridgeAddress, TurnMcp
 from agenthost.agents.tool_names import plain_names
-from agenthost.host.turns.brings import Brings
+from agenthost.host.turns.turn_hooks import Brings
 from agenthost.mcp.types import McpFailed
 
 if TYPE_CHECKING:

@@ -46,7 +46,6 @@ from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.background_work import BackgroundWorks
-from agenthost.host.turns.brings import Brings
 from agenthost.host.turns.chat_waits import ChatWaits
 from agenthost.host.turns.failures import (
     TurnFailure,
@@ -58,7 +57,7 @@ from agenthost.host.turns.mcp_bridges import McpBridges
 from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.host.turns.shell_turn import run_shell_turn
 from agenthost.host.turns.silence import SILENCE_LIMIT, SilenceWatch
-from agenthost.host.turns.turn_hooks import Looks, TurnHooks
+from agenthost.host.turns.turn_hooks import Brings, Looks, TurnHooks
 from agenthost.host.turns.turn_terminals import OpenTerminal
 from agenthost.protocol.status import IN_PROGRESS
 

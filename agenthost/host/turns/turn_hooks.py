@@ -1,19 +1,27 @@
 """What others of the host do around turns: before the agent is let in, and when the turn is over.
 
 Whoever makes a turn possible (a working tree of its own) is waited for and may fail it; whoever
-only looks on (a checkpoint of the files) is given little time and fails nobody.
+only looks on (a checkpoint of the files) is given little time and fails nobody. What people and
+their servers bring is asked for last.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
+from agenthost.agents.customized import TurnCustomizations
+from agenthost.agents.mcp_tools import TurnMcp
 from agenthost.host.channels.chat.extra import ChatChannel
+from agenthost.host.channels.chat.turn_facts import TurnFacts
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.store import StoreError
+
+if TYPE_CHECKING:
+    from agenthost.mcp.link import McpBridge
+    from agenthost.protocol.common import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -125,3 +133,28 @@ async def _look(
         log.warning("what a turn begins with is not known: %s", error)
     except Exception:
         log.exception("something that looks on at turns failed; the turn goes on without it")
+
+
+class Brings(Protocol):
+    """What people and their servers bring for turns."""
+
+    async def for_turn(self, turn: TurnFacts) -> tuple[TurnCustomizations, TurnMcp]:
+        """Return what a turn is given; AgentError if it cannot begin so."""
+        ...
+
+    def turn_ended(self, chat: str, turn_id: str) -> None:
+        """Take note that a turn is over, however it ended."""
+        ...
+
+    async def open_bridge(
+        self,
+        name: str,
+        tools: Callable[[], Sequence[JsonObject]],
+        call: Callable[[str, JsonObject], Awaitable[JsonObject]],
+    ) -> McpBridge:
+        """Open a local MCP server whose tools are listed and run here; McpFailed if it cannot."""
+        ...
+
+    def on_tools_changed(self, tell: Callable[[str], None]) -> None:
+        """Tell somebody of every session, by its URI, whose servers offer other tools now."""
+        ...

@@ -1,3 +1,5 @@
+"""Agents run beside the host: calls into their code, and what they post back to its loop."""
+
 from __future__ import annotations
 
 import asyncio
@@ -10,7 +12,7 @@ import pytest
 
 from agenthost.agents import Agent, AgentError, Turn
 from agenthost.host.turns import agent_loops
-from agenthost.host.turns.agent_loops import AgentLoops, AgentQuit
+from agenthost.host.turns.agent_loops import LONGEST_TICK, AgentLoops, AgentQuit, Crossing
 from tests.flags import PATIENCE, Flag, eventually
 
 
@@ -177,3 +179,33 @@ async def test_threads_end_with_their_agents() -> None:
         assert await loops.read(agent, lambda: threading.current_thread().name) == "agent worker"
     await eventually(lambda: "agent worker" not in {t.name for t in threading.enumerate()})
     assert sys.is_finalizing() is False
+
+
+async def test_work_that_takes_long_is_spread_over_many_ticks() -> None:
+    time = 0.0
+    done: list[int] = []
+    seen: list[int] = []
+
+    def work(number: int) -> None:
+        nonlocal time
+        time += LONGEST_TICK / 4
+        done.append(number)
+
+    crossing = Crossing(now=lambda: time)
+    for number in range(100):
+        crossing.post(work, number)
+    while len(done) < 100:
+        await asyncio.sleep(0)
+        seen.append(len(done))
+    assert done == list(range(100))
+    most_at_once = max(b - a for a, b in zip([0, *seen], seen, strict=False))
+    assert most_at_once <= 5
+
+
+async def test_work_that_takes_no_time_is_done_at_once() -> None:
+    done: list[int] = []
+    crossing = Crossing(now=lambda: 0.0)
+    for number in range(100):
+        crossing.post(done.append, number)
+    await asyncio.sleep(0)
+    assert done == list(range(100))

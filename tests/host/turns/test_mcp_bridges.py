@@ -12,9 +12,9 @@ import pytest
 from agenthost.agents.api import AgentError
 from agenthost.agents.mcp_tools import OfferedTool
 from agenthost.host.turns import mcp_bridges
-from agenthost.host.turns.brings import Brings
 from agenthost.host.turns.mcp_bridges import McpBridges
 from agenthost.host.turns.running_turn import RunningTurn
+from agenthost.host.turns.turn_hooks import Brings
 from agenthost.mcp.types import McpFailed
 from tests.agents.brought import BroughtMcp, a_tool
 
