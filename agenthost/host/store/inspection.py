@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from agenthost.host.store.checksums import NOT_BROUGHT_UP, entry_checksum, is_intact
 from agenthost.host.store.contract import StoreError
 from agenthost.host.store.files import check_file, connect_onlooker, translated
+from agenthost.host.store.row_format import NOT_BROUGHT_UP, entry_checksum, is_intact
 
 MOST_FINDINGS = 100
 """More of them are counted and not told one by one."""

@@ -15,8 +15,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from agenthost.host.store.checksums import entry_checksum, is_intact
-from agenthost.host.store.compact import long_state, long_time
 from agenthost.host.store.contract import (
     Append,
     Blob,
@@ -26,6 +24,7 @@ from agenthost.host.store.contract import (
     WholeChannel,
 )
 from agenthost.host.store.cursors import encode_cursor
+from agenthost.host.store.row_format import entry_checksum, is_intact, long_state, long_time
 
 # The joins are CROSS so that SQLite goes from the wanted channels into the log's index, and never
 # over everything above ``seq``.

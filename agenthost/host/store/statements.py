@@ -16,8 +16,6 @@ import sqlite3
 from collections.abc import Sequence
 from functools import cache
 
-from agenthost.host.store.checksums import checksum, entry_checksum, is_intact
-from agenthost.host.store.compact import short_state, short_time
 from agenthost.host.store.contract import (
     Append,
     DropBlobs,
@@ -30,6 +28,13 @@ from agenthost.host.store.contract import (
     PutSession,
     SaveSnapshot,
     TrimLog,
+)
+from agenthost.host.store.row_format import (
+    checksum,
+    entry_checksum,
+    is_intact,
+    short_state,
+    short_time,
 )
 from agenthost.host.store.sequence import Opening, QueuedWrite, Reserve, Seal, plan_opening
 

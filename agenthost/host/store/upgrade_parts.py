@@ -16,10 +16,16 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from agenthost.host.store import queries
-from agenthost.host.store.checksums import NOT_BROUGHT_UP, checksum, entry_checksum, is_intact
-from agenthost.host.store.compact import short_state, short_time
 from agenthost.host.store.contract import Append, StoreDamaged, StoredChannel
 from agenthost.host.store.files import is_unreadable
+from agenthost.host.store.row_format import (
+    NOT_BROUGHT_UP,
+    checksum,
+    entry_checksum,
+    is_intact,
+    short_state,
+    short_time,
+)
 from agenthost.host.store.upgrade import ContentUpgrade, NewChannel, OldChannel
 
 # A batch ends when it has so many rows, or so many bytes were read for it.

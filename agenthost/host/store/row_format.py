@@ -1,8 +1,12 @@
-"""The short forms in which the SQLite store keeps states and times.
+"""How the SQLite store writes a row: short forms of states and times, and its checksum.
 
-Owns both directions. A short form is marked by its first character; what has none is as an older
-agenthost wrote it, or gains nothing by being shortened. Checksums are of the stored form, so that
-a damaged row is found before anything is made of it.
+A short form is marked by its first character; what has none is as an older agenthost wrote it, or
+gains nothing by being shortened.
+
+Checksums are of the stored form, so that a bit that a disk got wrong is noticed before anything is
+made of it: SQLite notices damage of its own structure and none of what is stored in it. CRC-32,
+because this is against accidents and must cost next to nothing; whoever can write to the file can
+write the checksum as well. Rows from before there were checksums have none.
 """
 
 from __future__ import annotations
@@ -10,6 +14,8 @@ from __future__ import annotations
 import zlib
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import TypeAlias
+from zlib import crc32
 
 # A state that begins with one of these is not JSON, so no older row does.
 DEFLATED, PLAIN = b"\x01", b"\x00"
@@ -21,6 +27,14 @@ FASTEST = 1
 # A time that begins with it is seconds since 1970 to the base of 36, then three digits.
 SHORT = "~"
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+# SQLite keeps a number in four bytes only up to here.
+MASK = 0x7FFF_FFFF
+
+# Stands where a checksum would, at a row whose content could not be brought up to the version of
+# the rest. No row has it, so such a row is never read as a sound one.
+NOT_BROUGHT_UP = -1
+
+Part: TypeAlias = str | bytes | int | None
 
 
 def short_state(state: bytes) -> bytes:
@@ -94,3 +108,35 @@ def _long_second(digits: str) -> str:
         return datetime.fromtimestamp(int(digits, 36), UTC).isoformat()[:19]
     except (OverflowError, OSError) as error:
         raise ValueError(str(error)) from error
+
+
+def entry_checksum(seq: int, now: str, action: bytes, origin: bytes | None) -> int:
+    """Return the checksum of a log entry; each call of ``crc32`` counts here, so there is one."""
+    total = crc32(action, seq + _of_time(now))
+    return (total if origin is None else crc32(origin, total)) & MASK
+
+
+@lru_cache(maxsize=16)
+def _of_time(now: str) -> int:
+    # Whatever happens within a millisecond shares its time.
+    return crc32(_bytes(now))
+
+
+def checksum(*parts: Part) -> int:
+    """Return the checksum of a row."""
+    total = 0
+    for part in parts:
+        if part is None:
+            continue
+        total = crc32(part if isinstance(part, bytes) else _bytes(str(part)), total)
+    return total & MASK
+
+
+def is_intact(stored: object, *parts: Part) -> bool:
+    """Say whether a row is as it was written, as far as anybody can tell."""
+    return stored is None or stored == checksum(*parts)
+
+
+def _bytes(text: str) -> bytes:
+    # Text that is damaged has any form; what was stored has a UTF-8 one.
+    return text.encode(errors="replace")

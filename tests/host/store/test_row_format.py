@@ -1,10 +1,12 @@
+"""The short forms of states and times, and that they come back as they were."""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agenthost.host.store.compact import (
+from agenthost.host.store.row_format import (
     LEAST_DEFLATED,
     MOST_DEFLATED,
     long_state,
