@@ -34,7 +34,7 @@ from agenthost.host.channels.automation.book import ACTIVE_RUNS, AUTOMATIONS_BUC
 from agenthost.host.channels.changeset.checkpoint_book import LEFT_BEHIND as LEFT_CHECKPOINTS
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.session.content_owners import sessions_of
-from agenthost.host.channels.session.place_records import LEFT_BEHIND as LEFT_WORKTREES
+from agenthost.host.channels.session.records import LEFT_BEHIND as LEFT_WORKTREES
 from agenthost.host.log.directory import OWNERS
 from agenthost.host.store import PutBlob, PutRecord, PutSession, SaveSnapshot
 from agenthost.host.store.files import connect_onlooker, translated

@@ -26,8 +26,8 @@ from agenthost.host.channels.session.content_owners import ContentOwners
 from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.participants import Participants
-from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.places import Places
+from agenthost.host.channels.session.records import Permissions
 from agenthost.host.channels.session.repository_watches import RepositoryWatches
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases

@@ -32,11 +32,9 @@ from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.participants import Participants
-from agenthost.host.channels.session.permissions import Permissions
-from agenthost.host.channels.session.place_records import PlaceRecords
 from agenthost.host.channels.session.places import Places
+from agenthost.host.channels.session.records import Permissions, PlaceRecords, ResumeStates
 from agenthost.host.channels.session.repository_watches import RepositoryWatches
-from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
 from agenthost.host.channels.session.worktrees import SessionWorktrees

@@ -25,7 +25,7 @@ from agenthost.host.channels.session.content_owners import SHARED as SHARED_CONT
 from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.host.channels.token_expiry import TokenExpiry
 from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
-from agenthost.host.customizations.enablement_records import SHARED as SHARED_DECISIONS
+from agenthost.host.customizations.enablement import SHARED as SHARED_DECISIONS
 from agenthost.host.elsewhere import CHANNEL_GONE
 from agenthost.host.folder_trust import TRUST
 from agenthost.host.host import Host

@@ -15,7 +15,7 @@ from agenthost.cluster.units import MISC, REALM
 from agenthost.host.channels.automation.book import ACTIVE_RUNS, AUTOMATIONS_BUCKET
 from agenthost.host.channels.changeset.checkpoint_book import LEFT_BEHIND as LEFT_CHECKPOINTS
 from agenthost.host.channels.session.content_owners import sessions_of
-from agenthost.host.channels.session.place_records import LEFT_BEHIND as LEFT_WORKTREES
+from agenthost.host.channels.session.records import LEFT_BEHIND as LEFT_WORKTREES
 from agenthost.host.clients.client_records import CLIENTS
 from agenthost.host.log.directory import OWNERS
 from agenthost.host.store import (

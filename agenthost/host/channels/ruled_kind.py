@@ -1,4 +1,4 @@
-"""A kind of channels whose clients' actions must pass the rules."""
+"""The rules for what clients dispatch, and the kinds of channels that ask them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from agenthost.host.channels import annotations as annotation_rules
+from agenthost.host.channels import root_rules, settings
+from agenthost.host.channels.chat import answers
+from agenthost.host.channels.chat import rules as chat_rules
 from agenthost.host.channels.chat.attachments import references
-from agenthost.host.channels.rule_context import RuleContext
-from agenthost.host.channels.rules import check
+from agenthost.host.channels.rule_context import RuleContext, Rules
+from agenthost.host.channels.session import rules as session_rules
 from agenthost.host.log.kind import ChannelKind, DeclinedAction, Find, S, Surroundings
+from agenthost.host.trust.message_bounds import check_bounds
 
 if TYPE_CHECKING:
     from agenthost.host.log.channel import LiveChannel, OwnerChannel
     from agenthost.protocol.chat.state import ChatState
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
+
+_RULES: Rules[Any] = {
+    **annotation_rules.RULES,
+    **chat_rules.RULES,
+    **root_rules.RULES,
+    **settings.SESSION_RULES,
+    **answers.RULES,
+    **session_rules.RULES,
+}
+
+
+def check(state: Any, action: Action, context: RuleContext) -> str | None:
+    """Return why a client's action is refused in this state, or None when it is fine."""
+    too_much = check_bounds(state, action)
+    if too_much is not None:
+        return too_much
+    if action["type"].startswith("chat/"):
+        failed = chat_rules.check_session(context)
+        if failed is not None:
+            return failed
+    rule = _RULES.get(action["type"])
+    return rule(state, action, context) if rule is not None else None
 
 
 @dataclass(frozen=True, slots=True)

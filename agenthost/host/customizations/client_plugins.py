@@ -19,11 +19,10 @@ from agenthost.customizations.fields import LONGEST_NAME, plain
 from agenthost.customizations.sources import failed, source_of
 from agenthost.errors import shortened
 from agenthost.host.channels.session.kind import SessionChannel
-from agenthost.host.channels.session.place_records import first_directory
+from agenthost.host.channels.session.records import first_directory
 from agenthost.host.customizations.client_tree import ClientTree, PluginCache
 from agenthost.host.customizations.enablement import global_decision
-from agenthost.host.customizations.tree import BroughtSource
-from agenthost.host.customizations.tree_bounds import MOST_OF_CLIENT, cut, size_of
+from agenthost.host.customizations.tree import MOST_OF_CLIENT, BroughtSource, cut, size_of
 from agenthost.host.files.client_resources import ClientResources, is_clients
 from agenthost.tasks import Tasks
 from agenthost.workspace.paths import file_path

@@ -22,12 +22,16 @@ from agenthost.host.channels.session.consequences import (
     CustomizationToggled,
 )
 from agenthost.host.channels.session.kind import SESSION, SessionChannel, extra_of
-from agenthost.host.channels.session.place_records import first_directory
+from agenthost.host.channels.session.records import first_directory
 from agenthost.host.channels.session.shown_customizations import LOG
 from agenthost.host.customizations.agent_customizations import agent_tree, plugin_folders
 from agenthost.host.customizations.client_plugins import ClientPlugins
-from agenthost.host.customizations.enablement import TELLS_SCOPES, decision_key, global_decision
-from agenthost.host.customizations.enablement_records import EnablementRecords
+from agenthost.host.customizations.enablement import (
+    TELLS_SCOPES,
+    EnablementRecords,
+    decision_key,
+    global_decision,
+)
 from agenthost.host.customizations.folder_readings import (
     FolderKey,
     FolderReading,
@@ -38,11 +42,11 @@ from agenthost.host.customizations.tree import (
     BroughtSource,
     LiveServer,
     TreeItem,
+    bounded,
+    tree_actions,
     tree_items,
     wire_tree,
 )
-from agenthost.host.customizations.tree_bounds import bounded
-from agenthost.host.customizations.tree_changes import tree_actions
 from agenthost.host.customizations.turn_customizations import turn_customizations
 from agenthost.host.files.client_resources import ClientResources
 from agenthost.host.log.channel import AnyChannel

@@ -2,13 +2,16 @@
 
 Two levels: plugins, directories and servers of files on top, everything else inside. Ids come from
 where something was found, so they stay the same whenever it is read again, also by another host.
+
+How much of it a session shows is bounded: its tree is stored, kept in memory, and sent to everybody
+who opens the session, so one folder or plugin with very much in it would be paid for by all.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.customizations.types import CustomizationSource, FoundCustomization, TextRange
@@ -16,7 +19,7 @@ from agenthost.host.channels.session.shown_customizations import PROBLEM
 from agenthost.host.customizations.enablement import SessionDecisions, decision_key, is_on
 
 if TYPE_CHECKING:
-    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.common import Action, JsonObject
     from agenthost.protocol.session.customizations import (
         Customization,
         CustomizationLoadState,
@@ -29,6 +32,13 @@ MOST_CONTAINERS = 200
 # In the ``_meta`` of a server's entry: where it comes from.
 SERVER_SOURCE = "agentHost.mcpServerSource"
 _BAD_DECLARATION = "badDeclaration"
+# Characters, counted as ``size_of`` does: a few thousand customizations with their descriptions.
+MOST_OF_SESSION = 2 * 1024 * 1024
+MOST_OF_CLIENT = 512 * 1024
+# What an entry takes besides its texts.
+_OVERHEAD = 300
+# With more entries that differ the whole tree is told at once: one action costs less than many.
+MOST_SINGLE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,3 +273,64 @@ def _wire_range(range: TextRange) -> JsonObject:
         "start": {"line": first_line, "character": first},
         "end": {"line": last_line, "character": last},
     }
+
+
+def bounded(
+    brought: Iterable[BroughtSource], most: int = MOST_OF_SESSION
+) -> Iterator[BroughtSource]:
+    """Yield sources as far as a session shows them; each says if that is not all."""
+    for one in brought:
+        source = cut(one.source, most)
+        most -= size_of(source)
+        yield one if source is one.source else replace(one, source=source)
+
+
+def cut(source: CustomizationSource, room: int) -> CustomizationSource:
+    """Return a source with no more in it than there is room for; it says so if that is not all."""
+    kept = 0
+    for found in source.found:
+        room -= _size(found)
+        if room < 0:
+            break
+        kept += 1
+    if kept == len(source.found):
+        return source
+    notes = [source.message] if source.message else []
+    notes.append(f"only the first {kept} are shown, for there is too much in this session")
+    return replace(source, found=source.found[:kept], load="degraded", message="; ".join(notes))
+
+
+def size_of(source: CustomizationSource) -> int:
+    """Return how much room a source takes."""
+    return sum(map(_size, source.found))
+
+
+def _size(found: FoundCustomization) -> int:
+    texts = (found.name, found.path, found.description, found.problem or "", found.model or "")
+    return _OVERHEAD + sum(map(len, (*texts, *found.tools, *found.globs)))
+
+
+def tree_actions(
+    shown: Sequence[Customization] | None, wanted: Sequence[Customization]
+) -> list[Action]:
+    """Return what to apply to a session so that it shows a tree; nothing of what it shows already.
+
+    Entries that are new come behind the others, so the order may differ from that of ``wanted``.
+    """
+    if shown is None:
+        return [_whole(wanted)]
+    before = {entry["id"]: entry for entry in shown}
+    after = {entry["id"]: entry for entry in wanted}
+    actions: list[Action] = [
+        {"type": "session/customizationRemoved", "id": id} for id in before if id not in after
+    ]
+    actions += (
+        {"type": "session/customizationUpdated", "customization": entry}
+        for id, entry in after.items()
+        if before.get(id) != entry
+    )
+    return actions if len(actions) <= MOST_SINGLE else [_whole(wanted)]
+
+
+def _whole(wanted: Sequence[Customization]) -> Action:
+    return {"type": "session/customizationsChanged", "customizations": list(wanted)}

@@ -32,8 +32,7 @@ from agenthost.host.channels.chat.shell_turns import is_shell_turn, shell_comman
 from agenthost.host.channels.instants import milliseconds_between
 from agenthost.host.channels.session.consequences import EndAgentSession
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
-from agenthost.host.channels.session.permissions import Permissions
-from agenthost.host.channels.session.resume_states import ResumeStates
+from agenthost.host.channels.session.records import Permissions, ResumeStates
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.stored_values import stored_value

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agenthost.host.channels.rule_context import RuleContext
-from agenthost.host.channels.rules import check
+from agenthost.host.channels.ruled_kind import check
 
 State = dict[str, Any]
 SESSION, CHAT = "ahp-session:/s", "ahp-chat:/c"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.host.channels.rule_context import RuleContext
-from agenthost.host.channels.rules import check
+from agenthost.host.channels.ruled_kind import check
 from agenthost.host.channels.settings import check_complete, check_value, sanitize
 
 Json = Any

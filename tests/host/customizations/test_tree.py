@@ -1,20 +1,30 @@
-"""The tree that a session publishes: shapes, ids, switches, problems, and live servers."""
+"""The tree that a session publishes: shapes, ids, switches, live servers, bounds, changes."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, cast
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agenthost.customizations.sources import source_of
 from agenthost.customizations.types import CustomizationSource, FoundCustomization
 from agenthost.host.customizations.enablement import SessionDecisions
 from agenthost.host.customizations.tree import (
     MOST_CONTAINERS,
+    MOST_SINGLE,
     BroughtSource,
     LiveServer,
+    bounded,
+    cut,
+    size_of,
+    tree_actions,
     tree_items,
     wire_tree,
 )
 from agenthost.mcp.types import ServerDeclaration
+from agenthost.protocol import reduce
 from agenthost.protocol.schema.validation import validate_action
 
 Json = dict[str, Any]
@@ -67,6 +77,13 @@ PLUGIN = CustomizationSource(
     ),
 )
 CLIENT = BroughtSource(PLUGIN, client_id="one", everywhere=True, parts_everywhere={"time": False})
+
+entry = st.builds(
+    lambda id, name: {"type": "directory", "id": f"c-{id}", "name": str(name)},
+    st.integers(0, 25),
+    st.integers(0, 2),
+)
+trees = st.lists(entry, unique_by=lambda each: each["id"], max_size=25)
 
 
 def wire(
@@ -192,3 +209,59 @@ def test_names_of_a_plugins_parts_have_the_plugins_before_them() -> None:
 def test_there_are_never_too_many_entries() -> None:
     many = [BroughtSource(replace(SKILLS, key=str(number))) for number in range(300)]
     assert len(wire(*many)) == MOST_CONTAINERS
+
+
+def skills(name: str, *found: FoundCustomization) -> CustomizationSource:
+    source = source_of(f"file:///{name}", "", "directory", name, "skill", "workspace")
+    return replace(source, found=found)
+
+
+SMALL = FoundCustomization("skill", "small", "a/SKILL.md", "short")
+LARGE = FoundCustomization("agent", "large", "b.md", tools=("x" * 500,) * 200, globs=("y",))
+
+
+def test_what_has_room_is_shown_as_it_is() -> None:
+    source = skills("a", SMALL, LARGE)
+    assert cut(source, size_of(source)) is source
+    assert size_of(source) > 100_000
+    (one,) = bounded([BroughtSource(source)])
+    assert one.source is source
+
+
+def test_the_rest_is_left_out_and_its_source_says_so() -> None:
+    first, second = skills("a", SMALL, LARGE), replace(skills("b", SMALL, SMALL), message="bad")
+    last = skills("c")
+    shown = list(bounded(map(BroughtSource, (first, second, last)), size_of(first) + 400))
+    assert [len(each.source.found) for each in shown] == [2, 1, 0]
+    assert [each.source.load for each in shown] == ["loaded", "degraded", "loaded"]
+    assert shown[1].source.message == (
+        "bad; only the first 1 are shown, for there is too much in this session"
+    )
+
+
+def shown(state: Json) -> dict[str, Json]:
+    return {each["id"]: each for each in state["customizations"]}
+
+
+@given(st.none() | trees, trees)
+def test_after_the_actions_it_shows_what_is_wanted(before: Any, wanted: Any) -> None:
+    state: Json = {} if before is None else {"customizations": before}
+    actions = tree_actions(before, wanted)
+    for action in actions:
+        state = reduce("session", state, action, now="2026-01-01T00:00:00.000Z")
+    assert shown(state) == {each["id"]: each for each in wanted}
+    assert tree_actions(state["customizations"], wanted) == []
+    if before is not None and len(actions) <= MOST_SINGLE:
+        told = [
+            action.get("customization", action)["id"]
+            for action in actions
+            if "customizations" not in action
+        ]
+        assert not [id for id in told if shown({"customizations": before}).get(id) in wanted]
+
+
+def test_what_is_not_known_yet_is_told_even_if_it_is_nothing() -> None:
+    assert tree_actions(None, []) == [
+        {"type": "session/customizationsChanged", "customizations": []}
+    ]
+    assert tree_actions([], []) == []

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agenthost.host.channels.session.kind import SessionChannel
-from agenthost.host.channels.session.place_records import PlaceRecords
 from agenthost.host.channels.session.places import Places
+from agenthost.host.channels.session.records import PlaceRecords
 from agenthost.workspace import file_path
 from agenthost.workspace.git.repository import Repository
 

@@ -16,9 +16,9 @@ from agenthost.agents.common_settings import BRANCH
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.consequences import RefreshGit
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
-from agenthost.host.channels.session.place_records import PlaceRecords, first_directory
 from agenthost.host.channels.session.place_settings import wants_worktree
 from agenthost.host.channels.session.places import Places, in_some_repository, project_of
+from agenthost.host.channels.session.records import PlaceRecords, first_directory
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer

@@ -32,15 +32,18 @@ from agenthost.host.channels.session.consequences import (
     TellRunOfSession,
 )
 from agenthost.host.channels.session.content_owners import ContentOwners
-from agenthost.host.channels.session.decision_records import inherit_decisions
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.kind import SESSION, SessionChannel, extra_of
 from agenthost.host.channels.session.participants import Participants
-from agenthost.host.channels.session.permissions import Permissions
-from agenthost.host.channels.session.place_records import PlaceRecords, first_directory
 from agenthost.host.channels.session.places import Places
-from agenthost.host.channels.session.resume_states import ResumeStates
+from agenthost.host.channels.session.records import (
+    Permissions,
+    PlaceRecords,
+    ResumeStates,
+    first_directory,
+    inherit_decisions,
+)
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize, with_approvals
 from agenthost.host.channels.titles import UNTITLED_SESSION

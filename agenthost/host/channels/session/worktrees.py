@@ -21,9 +21,9 @@ from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.consequences import FollowReplacement
 from agenthost.host.channels.session.kind import SESSION, SessionChannel, WorktreeRecord
-from agenthost.host.channels.session.place_records import PlaceRecords, first_directory
 from agenthost.host.channels.session.place_settings import wants_worktree
 from agenthost.host.channels.session.places import Places
+from agenthost.host.channels.session.records import PlaceRecords, first_directory
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer

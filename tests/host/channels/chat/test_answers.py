@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agenthost.host.channels.chat.answers import check_answer, find_open_request
 from agenthost.host.channels.rule_context import RuleContext
-from agenthost.host.channels.rules import check
+from agenthost.host.channels.ruled_kind import check
 
 State = Any
 READY: State = {"lifecycle": "ready"}

@@ -8,7 +8,7 @@ import pytest
 
 from agenthost.host.channels.chat.message_rules import check_attachments, check_message
 from agenthost.host.channels.rule_context import RuleContext
-from agenthost.host.channels.rules import check
+from agenthost.host.channels.ruled_kind import check
 
 State = Any
 Action = dict[str, Any]
