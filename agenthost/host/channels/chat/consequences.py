@@ -1,17 +1,21 @@
-"""The consequences of what happens in a chat, as data: start a turn, stop it, rename, tell."""
+"""The consequences of what happens in a chat, as data, and which of them its turns have (pure)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agenthost.host.log.effects import Consequence
+from agenthost.host.log.effects import Apply, Consequence
+from agenthost.protocol.chat.parts import open_requests
 
 if TYPE_CHECKING:
     from agenthost.host.channels.chat.extra import ChatChannel
     from agenthost.host.channels.session.kind import SessionChannel
+    from agenthost.host.log.kind import Applied
     from agenthost.host.trust.principals import Principal, Starter
     from agenthost.protocol.chat.messages import Message
+    from agenthost.protocol.chat.state import ChatState
     from agenthost.protocol.chat.tool_state import ToolCallState
     from agenthost.protocol.common import Action, StringOrMarkdown
 
@@ -158,3 +162,41 @@ class TrustAnswered(Consequence):
     principal: Principal
     # The questions that were answered by this; of others there may be drafts of other people.
     answered: frozenset[str]
+
+
+def turn_consequences(
+    applied: Applied[ChatState], session: SessionChannel
+) -> Iterator[Consequence]:
+    """Yield which turn to start or stop, and what to clear, after a chat changed."""
+    chat, action, before, after = applied.channel, applied.action, applied.before, applied.after
+    ended = before.get("activeTurn") is not None and after.get("activeTurn") is None
+    if action["type"] in ("chat/turnStarted", "chat/turnResume"):
+        yield from _start(applied, session)
+    elif ended and action["type"] in ("chat/turnCancelled", "chat/truncated"):
+        yield StopTurn(chat)
+    if ended and "activity" in after:
+        # An agent that was stopped can clear nothing any more, and one that failed may not have.
+        yield Apply(chat, {"type": "chat/activityChanged"})
+    if ended and "steeringMessage" in after:
+        read_by_nobody = action["type"] in ("chat/turnComplete", "chat/error")
+        yield QueueSteering(chat) if read_by_nobody else DropSteering(chat)
+    by_client = applied.dispatch is not None
+    queued = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued" and by_client
+    if action["type"] == "chat/turnComplete" or (queued and after.get("activeTurn") is None):
+        # After a cancel or an error the queue is held until somebody acts.
+        yield StartNextQueued(chat)
+
+
+def _start(applied: Applied[ChatState], session: SessionChannel) -> Iterator[Consequence]:
+    chat, dispatch = applied.channel, applied.dispatch
+    starter = dispatch.connection.starter if dispatch is not None else applied.starter
+    if applied.action["type"] == "chat/turnStarted":
+        yield TitleFromFirstMessage(chat, session)
+        yield StartTurn(chat, session, starter)
+        return
+    # Nobody waits for the answers to what the turn had asked when it failed.
+    closed = {"type": "chat/inputCompleted", "response": "cancel"}
+    for request in open_requests(applied.after.get("activeTurn")):
+        yield Apply(chat, {**closed, "requestId": request["id"]})
+    former = round(applied.before["turns"][-1].get("duration") or 0)
+    yield StartTurn(chat, session, starter, former)

@@ -12,19 +12,14 @@ from agenthost.host.channels.chat.answers import read_answers
 from agenthost.host.channels.chat.consequences import (
     TRUST_QUESTION,
     ChatChanged,
-    DropSteering,
     FailCall,
     KeepAttachments,
-    QueueSteering,
     RememberAuthor,
     RenameChat,
     ShowAttached,
     ShowTurn,
-    StartNextQueued,
-    StartTurn,
-    StopTurn,
-    TitleFromFirstMessage,
     TrustAnswered,
+    turn_consequences,
 )
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
 from agenthost.host.channels.chat.extra import (
@@ -35,7 +30,6 @@ from agenthost.host.channels.chat.extra import (
     extra_of,
     turn_sizes,
 )
-from agenthost.host.channels.chat.followups import Followup, chat_followups
 from agenthost.host.channels.chat.fork import title_of
 from agenthost.host.channels.chat.mode_answers import approvals_by_mode
 from agenthost.host.channels.chat.names import find_named_chat
@@ -50,7 +44,6 @@ from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Applied, Find, PreparedAction, Surroundings
 from agenthost.host.log.stored_values import stored_value
-from agenthost.protocol.chat.parts import open_requests
 
 if TYPE_CHECKING:
     from agenthost.host.store import WholeChannel
@@ -224,7 +217,6 @@ def _timed(chat: ChatChannel, action: Action, now: str) -> Action:
 
 def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Consequence]:
     chat, action, before, after = applied.channel, applied.action, applied.before, applied.after
-    by_client = applied.dispatch is not None
     follows: list[Consequence] = []
     if action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
         setter = applied.dispatch.connection.starter
@@ -236,8 +228,7 @@ def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Cons
         author = applied.dispatch.connection.starter if applied.dispatch else applied.starter
         follows.append(KeepAttachments(chat, action, author.client_id if author else None))
     follows += [Apply(session, each) for each in session_actions(action, after, session.state)]
-    for followup in chat_followups(action, before, after, by_client=by_client):
-        follows += _carrying_out(followup, applied, session)
+    follows += turn_consequences(applied, session)
     if action["type"] == "chat/inputCompleted" and applied.dispatch is not None:
         id, principal = action["requestId"], applied.dispatch.connection.principal
         if id.startswith(TRUST_QUESTION):
@@ -251,39 +242,3 @@ def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Cons
     if "activeTurn" in before and "activeTurn" not in after:
         follows.append(RefreshGit(session))
     return follows
-
-
-def _carrying_out(
-    followup: Followup, applied: Applied[ChatState], session: OwnerChannel
-) -> Sequence[Consequence]:
-    chat, dispatch = applied.channel, applied.dispatch
-    match followup:
-        case Followup.START_TURN:
-            starter = dispatch.connection.starter if dispatch is not None else applied.starter
-            if applied.action["type"] == "chat/turnResume":
-                return (*_closing(applied), StartTurn(chat, session, starter, _former(applied)))
-            return (TitleFromFirstMessage(chat, session), StartTurn(chat, session, starter))
-        case Followup.STOP_TURN:
-            return (StopTurn(chat),)
-        case Followup.CLEAR_ACTIVITY:
-            return (Apply(chat, {"type": "chat/activityChanged"}),)
-        case Followup.DROP_STEERING:
-            return (DropSteering(chat),)
-        case Followup.QUEUE_STEERING:
-            return (QueueSteering(chat),)
-        case Followup.NEXT_IN_QUEUE:
-            return (StartNextQueued(chat),)
-
-
-def _closing(applied: Applied[ChatState]) -> Sequence[Consequence]:
-    """Close the requests that a turn had open when it failed: nobody waits for their answers."""
-    closed = {"type": "chat/inputCompleted", "response": "cancel"}
-    return [
-        Apply(applied.channel, {**closed, "requestId": request["id"]})
-        for request in open_requests(applied.after.get("activeTurn"))
-    ]
-
-
-def _former(applied: Applied[ChatState]) -> int:
-    """Return how many milliseconds a turn that goes on took until it failed."""
-    return round(applied.before["turns"][-1].get("duration") or 0)
