@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.chat.attachments import history_for_agent
 from agenthost.host.channels.chat.extra import extra_of
+from agenthost.host.channels.titles import title_of
 from agenthost.host.store import PutBlob
 from agenthost.protocol.uris import content_name, content_uri
 
@@ -86,15 +87,6 @@ def fork_history(chat: ChatChannel, turn_id: str, session: SessionChannel) -> Hi
     extra = extra_of(chat)
     attached = {id: items for id, items in extra.attached.items() if id in kept}
     return History(turns, extra.context, attached, title_of(chat, session))
-
-
-def title_of(chat: ChatChannel, session: SessionChannel) -> str:
-    """Return a chat's title, which only its entry in the session keeps true."""
-    for entry in session.state["chats"]:
-        if entry["resource"] == chat.uri:
-            title: str = entry["title"]
-            return title
-    return str(chat.state["title"])
 
 
 def _turns_through(state: ChatState, turn_id: str) -> list[CompletedTurn] | None:

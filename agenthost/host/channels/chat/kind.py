@@ -30,7 +30,6 @@ from agenthost.host.channels.chat.extra import (
     extra_of,
     turn_sizes,
 )
-from agenthost.host.channels.chat.fork import title_of
 from agenthost.host.channels.chat.mode_answers import approvals_by_mode
 from agenthost.host.channels.chat.names import find_named_chat
 from agenthost.host.channels.chat.rules import find_call
@@ -40,6 +39,7 @@ from agenthost.host.channels.instants import is_off
 from agenthost.host.channels.ruled_kind import Gathered, RuledKind
 from agenthost.host.channels.session.consequences import RefreshGit, TakePart
 from agenthost.host.channels.session.kind import extra_of as session_extra
+from agenthost.host.channels.titles import title_of
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Applied, Find, PreparedAction, Surroundings

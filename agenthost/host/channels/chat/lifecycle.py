@@ -32,7 +32,7 @@ from agenthost.host.channels.chat.consequences import (
     TitleFromFirstMessage,
 )
 from agenthost.host.channels.chat.extra import ATTACHED, CONTEXTS, ChatChannel, extra_of
-from agenthost.host.channels.chat.fork import History, copy_content, new_chat_from, title_of
+from agenthost.host.channels.chat.fork import History, copy_content, new_chat_from
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
@@ -40,7 +40,7 @@ from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.ruled_kind import rule_context
 from agenthost.host.channels.session.consequences import LeaveDirectory, ReadDefaultChat
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
-from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from
+from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from, title_of
 from agenthost.host.log.directory import OWNERS, Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
@@ -85,7 +85,7 @@ class ChatRegistry:
         # Sessions that are about to go to another host, where their queues go on.
         self.leaving: set[str] = set()
         effects.on(RememberAuthor, lambda e: self.remember_author(e.chat, e.message_id, e.author))
-        effects.on(KeepAttachments, lambda e: self.pin(e.chat, e.action, e.sender))
+        effects.on(KeepAttachments, lambda e: self.keep_attachments(e.chat, e.action, e.sender))
         effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
         effects.on(DropSteering, lambda e: self.drop_steering(e.chat))
         effects.on(QueueSteering, lambda e: self.queue_steering(e.chat))
@@ -107,7 +107,7 @@ class ChatRegistry:
         self._writer.apply(session, action)
         return chat
 
-    async def own(self, history: History, session: str) -> History:
+    async def with_own_content(self, history: History, session: str) -> History:
         """Give a session that forks another its own copy of what the turns refer to."""
         ledger = self._writer.ledger
         turns = await copy_content(history.turns, session, self._store, ledger)
@@ -300,7 +300,7 @@ class ChatRegistry:
         if notes is not None:
             self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
 
-    def pin(self, chat: ChatChannel, action: Action, sender: str | None) -> None:
+    def keep_attachments(self, chat: ChatChannel, action: Action, sender: str | None) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""
         if sender is not None:
             remember_sender(chat, action["message"], sender)

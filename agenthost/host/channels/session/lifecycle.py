@@ -20,7 +20,7 @@ from agenthost.errors import (
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.channels.chat.consequences import CancelTurn, CloseCanvases
 from agenthost.host.channels.chat.extra import ChatChannel
-from agenthost.host.channels.chat.fork import History, fork_history, title_of
+from agenthost.host.channels.chat.fork import History, fork_history
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.window import show_turn
@@ -46,7 +46,7 @@ from agenthost.host.channels.session.records import (
 )
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize, with_approvals
-from agenthost.host.channels.titles import UNTITLED_SESSION
+from agenthost.host.channels.titles import UNTITLED_SESSION, title_of
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
@@ -214,7 +214,7 @@ class SessionRegistry:
             # An editor that lost the answer, or forgot that it asked, asks again.
             self._choose_again(existing, state)
             return
-        history = await self._chats.own(history, uri)
+        history = await self._chats.with_own_content(history, uri)
         if self.claim is not None:
             await self.claim(uri)
         for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
