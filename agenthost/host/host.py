@@ -29,7 +29,7 @@ from agenthost.errors import AgentHostError
 from agenthost.host import method_handlers as handlers
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
-from agenthost.host.channels.root import announce_agents, open_root
+from agenthost.host.channels.root import announce_agents, open_root, take_up_settings
 from agenthost.host.channels.root_rules import check_flags
 from agenthost.host.channels.session.active_clients import ACTIVE_GRACE
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS
@@ -43,7 +43,6 @@ from agenthost.host.http.admission import admit
 from agenthost.host.http.pages import Pages
 from agenthost.host.log.kind import AnyKind
 from agenthost.host.push.sender import Connector
-from agenthost.host.settings_effects import take_up_settings
 from agenthost.host.startup import own_folder, prepare_for_clients
 from agenthost.host.store import MemoryStore, SqliteStore, Store, StoreError
 from agenthost.host.transports import ServerWebSocket, WebSocketServer

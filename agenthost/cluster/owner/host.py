@@ -19,7 +19,7 @@ from agenthost.cluster.owner.ledger import OwnerLedger
 from agenthost.cluster.owner.store import CLOSE_SECONDS, OwnerStore
 from agenthost.cluster.units import REALM
 from agenthost.errors import SessionAlreadyExists
-from agenthost.host.channels.root import open_root
+from agenthost.host.channels.root import open_root, take_up_settings
 from agenthost.host.channels.session.consequences import ReleaseWorkspace
 from agenthost.host.channels.session.content_owners import SHARED as SHARED_CONTENT
 from agenthost.host.channels.session.kind import SESSION, extra_of
@@ -31,7 +31,6 @@ from agenthost.host.folder_trust import TRUST
 from agenthost.host.host import Host
 from agenthost.host.housekeeping import collect_drafts, empty_trash, sweep
 from agenthost.host.log.stored_values import stored_value
-from agenthost.host.settings_effects import take_up_settings
 from agenthost.host.store import Append, DropRecord, PutRecord, Store, StoreError
 from agenthost.host.wiring import wire
 from agenthost.protocol.uris import ROOT

@@ -1,4 +1,4 @@
-"""The root channel: opened when the host starts, and told what the agents are like."""
+"""The root channel: opened at the start, told what the agents are like; what its settings do."""
 
 from __future__ import annotations
 
@@ -69,7 +69,28 @@ async def announce_agents(core: HostCore) -> None:
     core.writer.apply(core.root, {"type": "root/agentsChanged", "agents": agents})
 
 
-def with_first(items: Sequence[_M], member: str, wanted: str) -> list[_M]:
+def take_up_settings(core: HostCore) -> None:
+    """Let the settings take effect as they are, and whenever one is changed."""
+    config, turns = core.config, core.turns
+
+    def wait_so_long(_: object) -> None:
+        turns.prompt_timeout = config.seconds("promptTimeout")
+
+    def tell_of_agents(_: object) -> None:
+        core.tasks.start(announce_agents(core), "announce agents")
+
+    def order_models(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        return _with_first(models, "id", config.text("defaultModel"))
+
+    config.on_change("promptTimeout", wait_so_long)
+    wait_so_long(None)
+    # Clients take the first agent, and of its models the first, as the default.
+    config.on_change("defaultAgent", tell_of_agents)
+    config.on_change("defaultModel", tell_of_agents)
+    turns.order_models = order_models
+
+
+def _with_first(items: Sequence[_M], member: str, wanted: str) -> list[_M]:
     """Return items with the one first that is chosen as the default, if it is there."""
     return sorted(items, key=lambda item: item[member] != wanted)
 
@@ -78,9 +99,9 @@ async def _agents(core: HostCore, values: JsonObject) -> list[AgentInfo]:
     """Describe the agents; clients take the first of them, and of its models, as the default."""
     told = [await core.loops.read(agent, agent.info) for agent in list(core.agents.values())]
     model = str(values.get("defaultModel", ""))
-    ordered = [{**each, "models": with_first(each["models"], "id", model)} for each in told]
+    ordered = [{**each, "models": _with_first(each["models"], "id", model)} for each in told]
     chosen = str(values.get("defaultAgent", ""))
-    return cast("list[AgentInfo]", with_first(ordered, "provider", chosen))
+    return cast("list[AgentInfo]", _with_first(ordered, "provider", chosen))
 
 
 def _is_current(
