@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError, SessionContext, SlashCommand
-from agenthost.agents.approval_options import option, standard_options
-from agenthost.agents.approvals import Confirmation
+from agenthost.agents.approvals import Confirmation, option, standard_options
 from agenthost.agents.background_work import BackgroundWork
 from agenthost.agents.canvas import Canvas
 from agenthost.agents.customized import CustomAgent, GlobRule, Prompt, Skill, TurnCustomizations

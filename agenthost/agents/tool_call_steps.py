@@ -14,13 +14,14 @@ from typing import Any, Self
 
 from agenthost.agents import content as contents
 from agenthost.agents.api import AgentError, agent_message
-from agenthost.agents.approval_options import (
+from agenthost.agents.approvals import (
     ALLOW_IN_SESSION,
+    Confirmation,
     check_options,
+    prompt_fields,
     standard_options,
     without_remembering,
 )
-from agenthost.agents.approvals import Confirmation, prompt_fields
 from agenthost.agents.common_settings import NEEDED_MODE, NeededMode, is_covered
 from agenthost.agents.sanitize import emit, json_copy, text_pieces, valid_text
 from agenthost.agents.turn_port import TurnPort

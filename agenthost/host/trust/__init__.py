@@ -12,10 +12,9 @@ from agenthost.host.trust.limits import (
     exceeds_depth,
     find_excess,
 )
-from agenthost.host.trust.policy import Policy, PolicyContext, RolePolicy
+from agenthost.host.trust.policy import Policy, PolicyContext, RolePolicy, ShellPolicy
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal
 from agenthost.host.trust.redaction import RedactTokens, redact, redact_value
-from agenthost.host.trust.shell_policy import ShellPolicy
 from agenthost.host.trust.tokens import Authenticator, HostTokens, admitted_names, open_tokens
 from agenthost.tokens import Role
 

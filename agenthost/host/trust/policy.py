@@ -183,3 +183,11 @@ def _inside(uri: object, context: PolicyContext, roots: tuple[str, ...]) -> bool
 
 def _within(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellPolicy:
+    """Which ways to a shell there are; whoever may take one is the role's affair."""
+
+    # A message that begins with this is a command and no message to the agent; None for no such.
+    prefix: str | None = None

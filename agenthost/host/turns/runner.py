@@ -28,7 +28,7 @@ from agenthost.host.channels.chat.consequences import (
 from agenthost.host.channels.chat.extra import ChatChannel, extra_of, nothing_runs
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
-from agenthost.host.channels.chat.shell_turns import is_shell_turn, shell_command
+from agenthost.host.channels.chat.shell_turns import is_shell_turn, run_shell_turn, shell_command
 from agenthost.host.channels.instants import milliseconds_between
 from agenthost.host.channels.session.consequences import EndAgentSession
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
@@ -39,8 +39,8 @@ from agenthost.host.log.stored_values import stored_value
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store, StoreDamaged, StoreError
 from agenthost.host.trust.credentials import Credentials
+from agenthost.host.trust.policy import ShellPolicy
 from agenthost.host.trust.principals import NOBODY, Starter
-from agenthost.host.trust.shell_policy import ShellPolicy
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
@@ -54,7 +54,6 @@ from agenthost.host.turns.failures import (
 )
 from agenthost.host.turns.mcp_bridges import McpBridges
 from agenthost.host.turns.running_turn import RunningTurn
-from agenthost.host.turns.shell_turn import run_shell_turn
 from agenthost.host.turns.silence import SILENCE_LIMIT, SilenceWatch
 from agenthost.host.turns.turn_hooks import Brings, Looks, TurnHooks
 from agenthost.host.turns.turn_terminals import OpenTerminal

@@ -21,7 +21,7 @@ from agenthost.agents.ahp.spec import parse_far_spec
 from agenthost.agents.demo import Demo
 from agenthost.client import Backoff, Session, TurnEnded, connect
 from agenthost.host import Host
-from agenthost.host.trust.shell_policy import ShellPolicy
+from agenthost.host.trust.policy import ShellPolicy
 
 Json = dict[str, Any]
 # What a message from the far host becomes on its way: itself, something else, or several.

@@ -11,8 +11,7 @@ from typing import Any
 
 from acp.schema import AllowedOutcome, DeniedOutcome, PermissionOption, RequestPermissionResponse
 
-from agenthost.agents.approval_options import ALLOW_IN_SESSION, option
-from agenthost.agents.approvals import Confirmation
+from agenthost.agents.approvals import ALLOW_IN_SESSION, Confirmation, option
 
 # What an answer means that picked no option, best first.
 _APPROVALS = ("allow_once", "allow_always")

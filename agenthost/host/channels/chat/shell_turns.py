@@ -1,7 +1,7 @@
-"""Turns that ran a user's own command and no agent: how they are known in a chat's history.
+"""Turns that run a user's own command in a terminal, and no agent: one tool call, no approval.
 
-``turns.shell_turn`` runs them. They are ordinary turns for everybody but the agent, which did not
-see them happen and is not told of them.
+They are ordinary turns for everybody but the agent, which did not see them happen and is not told
+of them; so they are known again in a chat's history.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agenthost.agents.turn import Turn
     from agenthost.protocol.chat.messages import Message
     from agenthost.protocol.chat.state import ActiveTurn, CompletedTurn, ResponsePart
 
@@ -40,3 +41,15 @@ def _is_marked(part: ResponsePart) -> bool:
     return part["kind"] == "toolCall" and bool(
         (part["toolCall"].get("_meta") or {}).get(SHELL_TURN)
     )
+
+
+async def run_shell_turn(turn: Turn, command: str) -> None:
+    """Run a command where everybody in the chat can watch it."""
+    async with turn.tool(
+        "shell",
+        input=command,
+        display_name="Shell",
+        invocation=f"Run {command}",
+        meta={"toolKind": "terminal", SHELL_TURN: True},
+    ) as call:
+        await call.run_in_terminal(command)
