@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -164,39 +163,53 @@ class TrustAnswered(Consequence):
     answered: frozenset[str]
 
 
-def turn_consequences(
-    applied: Applied[ChatState], session: SessionChannel
-) -> Iterator[Consequence]:
-    """Yield which turn to start or stop, and what to clear, after a chat changed."""
-    chat, action, before, after = applied.channel, applied.action, applied.before, applied.after
+def turn_consequences(applied: Applied[ChatState], session: SessionChannel) -> list[Consequence]:
+    """Return which turn to start or stop, and what to clear, after a chat changed."""
+    chat, before, after = applied.channel, applied.before, applied.after
+    type = applied.action["type"]
+    follows: list[Consequence] = []
     ended = before.get("activeTurn") is not None and after.get("activeTurn") is None
-    if action["type"] in ("chat/turnStarted", "chat/turnResume"):
-        yield from _start(applied, session)
-    elif ended and action["type"] in ("chat/turnCancelled", "chat/truncated"):
-        yield StopTurn(chat)
+    if type == "chat/turnStarted":
+        follows += (TitleFromFirstMessage(chat, session), StartTurn(chat, session, _by(applied)))
+    elif type == "chat/turnResume":
+        follows += _closing(applied)
+        # Milliseconds that it took until it failed.
+        former = round(before["turns"][-1].get("duration") or 0)
+        follows.append(StartTurn(chat, session, _by(applied), former))
+    elif ended and type in ("chat/turnCancelled", "chat/truncated"):
+        follows.append(StopTurn(chat))
     if ended and "activity" in after:
         # An agent that was stopped can clear nothing any more, and one that failed may not have.
-        yield Apply(chat, {"type": "chat/activityChanged"})
+        follows.append(Apply(chat, {"type": "chat/activityChanged"}))
     if ended and "steeringMessage" in after:
-        read_by_nobody = action["type"] in ("chat/turnComplete", "chat/error")
-        yield QueueSteering(chat) if read_by_nobody else DropSteering(chat)
-    by_client = applied.dispatch is not None
-    queued = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued" and by_client
-    if action["type"] == "chat/turnComplete" or (queued and after.get("activeTurn") is None):
+        unread = type in ("chat/turnComplete", "chat/error")
+        follows.append(QueueSteering(chat) if unread else DropSteering(chat))
+    if type == "chat/turnComplete" or (
+        type == "chat/pendingMessageSet" and _is_queued_in_free_chat(applied)
+    ):
         # After a cancel or an error the queue is held until somebody acts.
-        yield StartNextQueued(chat)
+        follows.append(StartNextQueued(chat))
+    return follows
 
 
-def _start(applied: Applied[ChatState], session: SessionChannel) -> Iterator[Consequence]:
-    chat, dispatch = applied.channel, applied.dispatch
-    starter = dispatch.connection.starter if dispatch is not None else applied.starter
-    if applied.action["type"] == "chat/turnStarted":
-        yield TitleFromFirstMessage(chat, session)
-        yield StartTurn(chat, session, starter)
-        return
-    # Nobody waits for the answers to what the turn had asked when it failed.
+def _is_queued_in_free_chat(applied: Applied[ChatState]) -> bool:
+    """Say whether a client, not the host, queued a message where no turn runs."""
+    return (
+        applied.action["kind"] == "queued"
+        and applied.dispatch is not None
+        and applied.after.get("activeTurn") is None
+    )
+
+
+def _by(applied: Applied[ChatState]) -> Starter | None:
+    """Return who starts a turn."""
+    return applied.dispatch.connection.starter if applied.dispatch else applied.starter
+
+
+def _closing(applied: Applied[ChatState]) -> list[Consequence]:
+    """Close the requests that a turn had open when it failed: nobody waits for their answers."""
     closed = {"type": "chat/inputCompleted", "response": "cancel"}
-    for request in open_requests(applied.after.get("activeTurn")):
-        yield Apply(chat, {**closed, "requestId": request["id"]})
-    former = round(applied.before["turns"][-1].get("duration") or 0)
-    yield StartTurn(chat, session, starter, former)
+    return [
+        Apply(applied.channel, {**closed, "requestId": request["id"]})
+        for request in open_requests(applied.after.get("activeTurn"))
+    ]

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 
 from agenthost.host.channels.chat.consequences import (
+    DropSteering,
+    QueueSteering,
     StartNextQueued,
     StartTurn,
     StopTurn,
@@ -33,7 +35,7 @@ CLEARED = Apply(CHAT, {"type": "chat/activityChanged"})
 
 
 def planned(action: Any, before: State, after: State) -> list[Consequence]:
-    return list(turn_consequences(Applied(CHAT, action, before, after, DISPATCH), SESSION))
+    return turn_consequences(Applied(CHAT, action, before, after, DISPATCH), SESSION)
 
 
 def consequences(name: str, before: State, after: State, **extra: Any) -> list[Consequence]:
@@ -96,6 +98,22 @@ def test_a_queued_message_is_begun_at_once_in_an_idle_chat_and_waits_otherwise()
 def test_a_steering_message_waits_for_a_turn_that_asks_for_it() -> None:
     for state in (IDLE, RUNNING):
         assert consequences("pendingMessageSet", state, state, kind="steering") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "fate"),
+    [
+        ("turnComplete", QueueSteering(CHAT)),
+        ("error", QueueSteering(CHAT)),
+        ("turnCancelled", DropSteering(CHAT)),
+        ("truncated", DropSteering(CHAT)),
+    ],
+)
+def test_steering_that_no_turn_read_is_next_unless_the_turn_was_stopped(
+    name: str, fate: Consequence
+) -> None:
+    steered = {"steeringMessage": {"id": "m"}}
+    assert fate in consequences(name, {**RUNNING, **steered}, {**IDLE, **steered})
 
 
 @pytest.mark.parametrize(
