@@ -91,7 +91,12 @@ async def running(
         agent.host = host
         url = await host.listen(port=0)
         core = host.core
-        created = {"channel": SESSION, "_meta": {"agenthost.keep": True}}
+        # Not where the benchmark was started: checkpoints of a repository are not what it measures.
+        created = {
+            "channel": SESSION,
+            "workingDirectories": [folder.as_uri()],
+            "_meta": {"agenthost.keep": True},
+        }
         await core.sessions.create(created, Starter("benchmark"), Role.OWNER)
         session = core.directory.get(SESSION)
         assert session is not None
