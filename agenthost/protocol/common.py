@@ -4,6 +4,7 @@ Types only, in wire spelling; channel states and actions live beside their reduc
 ``schema.scalars``.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
@@ -20,8 +21,11 @@ from agenthost.protocol.schema.unions import StringOr
 # A free-form map: its values, null included, belong to whoever wrote them.
 JsonObject: TypeAlias = dict[str, Any]
 
-# An action of any channel as it travels; what it holds goes by its ``type``. Not annotated as an
-# alias: ``wire_types`` gathers those, and the protocol has no type of this name.
+# The same where it is only read. Not annotated as aliases, this and the next: ``wire_types``
+# gathers those, and the protocol has no types of these names.
+JsonMapping = Mapping[str, Any]
+
+# An action of any channel as it travels; what it holds goes by its ``type``.
 Action = dict[str, Any]
 
 # A bitset, see ``status``; bits that are not known yet must survive.

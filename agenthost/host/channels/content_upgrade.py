@@ -24,7 +24,7 @@ from agenthost.protocol.versions.supported import FIRST_STORED
 
 if TYPE_CHECKING:
     from agenthost.host.store import Append
-    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.common import JsonMapping, JsonObject
 
 
 class StoredModel:
@@ -149,7 +149,7 @@ def _trashed_up(packed: JsonObject, session: str, version: str) -> JsonObject:
     }
 
 
-def _chats_of(session: str, read_state: ReadState) -> Mapping[str, Any]:
+def _chats_of(session: str, read_state: ReadState) -> JsonMapping:
     """Return the states of a session's chats, as far as they can be read."""
     held = read_state(session)
     found = {}
@@ -163,7 +163,7 @@ def _chats_of(session: str, read_state: ReadState) -> Mapping[str, Any]:
 class _SessionAround:
     """What lies around a channel of a session; its chats are read when somebody asks for one."""
 
-    def __init__(self, session: str, chats: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, session: str, chats: Callable[[], JsonMapping]) -> None:
         self._session = session
         self._chats = chats
 

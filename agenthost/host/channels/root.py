@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from agenthost.host.channels.root_kind import ROOT_KIND
 from agenthost.host.channels.root_rules import kept_values, root_values
@@ -14,12 +14,12 @@ from agenthost.host.store import DropChannel, StoreDamaged
 from agenthost.protocol.uris import ROOT
 
 if TYPE_CHECKING:
-    from agenthost.protocol.common import ConfigSchema, JsonObject
+    from agenthost.protocol.common import ConfigSchema, JsonMapping, JsonObject
     from agenthost.protocol.root import AgentInfo, RootState
 
 log = logging.getLogger(__name__)
 
-_M = TypeVar("_M", bound=Mapping[str, Any])
+_M = TypeVar("_M", bound="JsonMapping")
 
 
 async def open_root(core: HostCore) -> None:
@@ -79,7 +79,7 @@ def take_up_settings(core: HostCore) -> None:
     def tell_of_agents(_: object) -> None:
         core.tasks.start(announce_agents(core), "announce agents")
 
-    def order_models(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def order_models(models: Sequence[JsonMapping]) -> Sequence[JsonMapping]:
         return _with_first(models, "id", config.text("defaultModel"))
 
     config.on_change("promptTimeout", wait_so_long)

@@ -6,8 +6,8 @@ any other; everything else is shown as the agent describes it, under ids of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, cast
 
 from agenthost.host.customizations.enablement import (
     TELLS_SCOPES,
@@ -19,13 +19,11 @@ from agenthost.host.customizations.tree import customization_id
 from agenthost.workspace.paths import file_path
 
 if TYPE_CHECKING:
-    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.common import JsonMapping, JsonObject
     from agenthost.protocol.session.customizations import Customization
 
-Described = Mapping[str, Any]
 
-
-def plugin_folders(described: Iterable[Described]) -> Iterator[str]:
+def plugin_folders(described: Iterable[JsonMapping]) -> Iterator[str]:
     """Yield the URIs of the folders that are to be read."""
     for entry in described:
         if _is_folder(entry):
@@ -33,19 +31,19 @@ def plugin_folders(described: Iterable[Described]) -> Iterator[str]:
 
 
 def agent_tree(
-    provider: str, described: Iterable[Described], decisions: SessionDecisions
+    provider: str, described: Iterable[JsonMapping], decisions: SessionDecisions
 ) -> list[Customization]:
     """Return the entries that are shown as the agent describes them."""
     tree = [_entry(provider, each, decisions) for each in described if not _is_folder(each)]
     return cast("list[Customization]", tree)
 
 
-def _is_folder(entry: Described) -> bool:
+def _is_folder(entry: JsonMapping) -> bool:
     unread = entry.get("type") == "plugin" and entry.get("children") is None
     return unread and file_path(str(entry.get("uri", ""))) is not None
 
 
-def _entry(owner: str, described: Described, decisions: SessionDecisions) -> JsonObject:
+def _entry(owner: str, described: JsonMapping, decisions: SessionDecisions) -> JsonObject:
     entry: JsonObject = dict(described)
     # Of a type that is not known here, nothing else is known.
     type, uri, name = (str(entry.get(key, "")) for key in ("type", "uri", "name"))

@@ -9,10 +9,10 @@ takes it off the session, and its plugins go.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.customizations import CustomizationSource, FoundCustomization, read_plugin
 from agenthost.customizations.fields import LONGEST_NAME, plain
@@ -28,6 +28,7 @@ from agenthost.tasks import Tasks
 from agenthost.workspace.paths import file_path
 
 if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonMapping
     from agenthost.protocol.session.customizations import ClientPluginCustomization
     from agenthost.protocol.session.state import SessionActiveClient
 
@@ -98,7 +99,7 @@ class ClientPlugins:
                 yield plugin.brought
 
     def decide(
-        self, session: str, client_id: str, entry: Mapping[str, Any], enabled: bool | None
+        self, session: str, client_id: str, entry: JsonMapping, enabled: bool | None
     ) -> None:
         """Take over what a client has decided for all sessions, before it publishes that.
 
@@ -191,9 +192,7 @@ class ClientPlugins:
         return replace(source, name=plain(published["name"], LONGEST_NAME) or source.name)
 
 
-def _is_entry_of(
-    brought: BroughtSource, found: FoundCustomization, entry: Mapping[str, Any]
-) -> bool:
+def _is_entry_of(brought: BroughtSource, found: FoundCustomization, entry: JsonMapping) -> bool:
     uri = brought.source.uri_of(found)
     return (found.kind, found.name, uri) == (entry["type"], entry["name"], entry["uri"])
 

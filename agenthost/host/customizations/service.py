@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.agents.api import Agent
 from agenthost.agents.customized import TurnCustomizations
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agenthost.host.root_config import RootConfig
-    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.common import JsonMapping, JsonObject
     from agenthost.protocol.session.customizations import (
         CustomizationEnablement,
         McpServerCustomizationApps,
@@ -193,7 +193,7 @@ class SessionCustomizations:
         state: McpServerState,
         channel: str | None = None,
         log: str | None = None,
-        meta: Mapping[str, Any] | None = None,
+        meta: JsonMapping | None = None,
         apps: McpServerCustomizationApps | None = None,
     ) -> None:
         """Publish how a server fares, and keep that when it is published anew.

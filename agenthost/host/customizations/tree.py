@@ -19,7 +19,7 @@ from agenthost.host.channels.session.shown_customizations import PROBLEM
 from agenthost.host.customizations.enablement import SessionDecisions, decision_key, is_on
 
 if TYPE_CHECKING:
-    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.common import Action, JsonMapping, JsonObject
     from agenthost.protocol.session.customizations import (
         Customization,
         CustomizationLoadState,
@@ -72,7 +72,7 @@ class LiveServer:
     state: McpServerState
     channel: str | None = None
     # What is shown of it besides, and what it offers to apps.
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: JsonMapping = field(default_factory=dict)
     apps: McpServerCustomizationApps | None = None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agenthost.agents import inputs
@@ -11,7 +11,7 @@ from agenthost.agents.inputs import Answers
 from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
-    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.common import JsonMapping, JsonObject
 
 # Bytes of a request, which stays in the chat.
 MOST_BYTES = 64 * 1024
@@ -22,7 +22,7 @@ _LONGEST = 2000
 _LONGEST_LABEL = 200
 _WEB = re.compile(r"https?://[^\s]{1,2000}", re.IGNORECASE)
 
-DECLINED: dict[str, Any] = {"action": "decline"}
+DECLINED: JsonObject = {"action": "decline"}
 _FORMATS = ("email", "uri", "date", "date-time")
 
 
@@ -76,7 +76,7 @@ def _question(name: str, said: object, required: bool) -> JsonObject:
         raise UnaskableQuestion(f"it does not say what {name[:_LONGEST_LABEL]} is")
     title = _text(said.get("title"), _LONGEST_LABEL) or name[:_LONGEST_LABEL]
     message = _text(said.get("description")) or title
-    shared: dict[str, Any] = {"required": required, "title": title}
+    shared: JsonObject = {"required": required, "title": title}
     if (options := _options(said)) is not None:
         return inputs.choice(name, message, options, **shared)
     match said.get("type"):
@@ -101,7 +101,7 @@ def _question(name: str, said: object, required: bool) -> JsonObject:
     raise UnaskableQuestion(f"{title} is of a kind that people are not asked for here")
 
 
-def _many(name: str, message: str, said: JsonObject, shared: dict[str, Any]) -> JsonObject:
+def _many(name: str, message: str, said: JsonObject, shared: JsonObject) -> JsonObject:
     items = said.get("items")
     options = _options(items) if isinstance(items, dict) else None
     if options is None:
@@ -131,12 +131,12 @@ def _options(said: JsonObject) -> list[JsonObject] | None:
     ]
 
 
-def _bounds(said: JsonObject, kind: type[int] | type[float]) -> dict[str, Any]:
+def _bounds(said: JsonObject, kind: type[int] | type[float]) -> JsonObject:
     names = {"min": "minimum", "max": "maximum", "default": "default"}
     return {name: _of(said, key, kind) for name, key in names.items()}
 
 
-def _of(said: Mapping[str, Any], key: str, kind: type) -> Any:
+def _of(said: JsonMapping, key: str, kind: type) -> Any:
     value = said.get(key)
     if isinstance(value, bool) and kind is not bool:
         return None

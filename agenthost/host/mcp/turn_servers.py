@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.mcp_tools import BridgeAddress, McpServerInfo, OfferedTool
@@ -12,6 +12,7 @@ from agenthost.host.channels.chat.turn_facts import TurnFacts
 
 if TYPE_CHECKING:
     from agenthost.host.mcp.session_server import SessionServer
+    from agenthost.protocol.common import JsonMapping
 
 
 class TurnServers:
@@ -34,9 +35,7 @@ class TurnServers:
         """The tools of those that are ready; any thread may ask."""
         return offered_tools([each for each in self._servers if each.is_ready_for(self._turn)])
 
-    async def call(
-        self, tool: OfferedTool, call: str, arguments: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    async def call(self, tool: OfferedTool, call: str, arguments: JsonMapping) -> JsonMapping:
         """Call a tool; AgentError if there is no result."""
         for server in self._servers:
             if server.id == tool.server:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from agenthost.clock import Clock
@@ -24,7 +24,7 @@ from agenthost.protocol.status import ACTIVITY_MASK, ERROR, IDLE, IN_PROGRESS, I
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
-    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.common import JsonMapping, JsonObject
     from agenthost.protocol.session.state import SessionState, SessionSummary
 
 DELAY_SECONDS = 5.0
@@ -263,7 +263,7 @@ def _prompts(state: SessionState) -> Iterator[Reason]:
             yield Reason("needsInput", entry["chat"], entry["id"], _asked_for(entry))
 
 
-def _asked_for(entry: Mapping[str, Any]) -> str:
+def _asked_for(entry: JsonMapping) -> str:
     """Say in a line what is asked for."""
     if entry["kind"] == "chatInput":
         request = entry["request"]
@@ -294,7 +294,7 @@ def _was_read(before: SessionSummary, after: SessionSummary) -> bool:
     return bool(after["status"] & IS_READ and not before["status"] & IS_READ)
 
 
-def _activity(chat: Mapping[str, Any]) -> int:
+def _activity(chat: JsonMapping) -> int:
     return int(chat.get("status", 0)) & ACTIVITY_MASK
 
 

@@ -13,7 +13,7 @@ import logging
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from agenthost.host.store import queries
 from agenthost.host.store.contract import Append, StoreDamaged, StoredChannel
@@ -73,18 +73,23 @@ NO_REPLAY = """
 
 log = logging.getLogger(__name__)
 
+# A row as SQLite gives it, its name first: what the rest holds is the query's business.
+Row: TypeAlias = tuple[Any, ...]
+# What rows go by: the numbers of channels, and of all others their keys.
+Name = TypeVar("Name", int, bytes)
+
 
 class PageUnreadable(Exception):
     """A page of the file is damaged; SQLite writes nothing more in this transaction."""
 
 
-class Batch:
+class Batch(Generic[Name]):
     """What one transaction has done."""
 
     def __init__(self) -> None:
         self.rows = self.bytes = 0
         # The name of the last row, from which the next batch goes on.
-        self.last: bytes | int | None = None
+        self.last: Name | None = None
         # Rows that could not be read, and rows that could and yet not be brought up.
         self.damaged = self.failed = 0
 
@@ -94,7 +99,7 @@ class Batch:
         return self.rows >= MOST_ROWS or self.bytes >= MOST_BYTES
 
 
-class Part(ABC):
+class Part(ABC, Generic[Name]):
     """One part of a store."""
 
     holds_channels: ClassVar[bool] = False
@@ -107,9 +112,9 @@ class Part(ABC):
         # What the rows are of that are not brought up yet.
         self._version = version
         # Rows that met an unreadable page, and whether that was already when they were marked.
-        self._unreadable: dict[bytes | int, bool] = {}
+        self._unreadable: dict[Name, bool] = {}
 
-    def next_rows(self, after: Any) -> list[Any]:
+    def next_rows(self, after: Name | None) -> list[Row]:
         """Return the rows that follow, outside of any transaction; none means the end."""
         try:
             return self._rows(after)
@@ -118,13 +123,13 @@ class Part(ABC):
                 raise
             return self._rows_one_by_one(after)
 
-    def bring_up(self, rows: Sequence[Any]) -> Batch:
+    def bring_up(self, rows: Sequence[Row]) -> Batch[Name]:
         """Bring up the first of these rows, in the transaction that is open.
 
         Raises:
             PageUnreadable: not in this transaction; the next one does without what it met.
         """
-        batch = Batch()
+        batch: Batch[Name] = Batch()
         for row in rows:
             alone = row[0] in self._unreadable
             if alone and batch.rows:
@@ -137,7 +142,7 @@ class Part(ABC):
                 break
         return batch
 
-    def _attempt(self, row: Sequence[Any], batch: Batch) -> None:
+    def _attempt(self, row: Row, batch: Batch[Name]) -> None:
         """Bring one row up, or leave it as if nobody had tried."""
         try:
             if row[0] in self._unreadable:
@@ -150,7 +155,7 @@ class Part(ABC):
             self._unreadable[row[0]] = row[0] in self._unreadable
             raise PageUnreadable(str(error)) from error
 
-    def _attempt_readable(self, row: Sequence[Any], batch: Batch) -> None:
+    def _attempt_readable(self, row: Row, batch: Batch[Name]) -> None:
         execute = self._connection.execute
         execute("SAVEPOINT one_row")
         try:
@@ -168,7 +173,7 @@ class Part(ABC):
             batch.failed += 1
         execute("RELEASE one_row")
 
-    def _leave_unreadable(self, row: Sequence[Any], batch: Batch) -> None:
+    def _leave_unreadable(self, row: Row, batch: Batch[Name]) -> None:
         """Mark a row, because part of it may be readable; let it be if it cannot even be marked."""
         if self._unreadable[row[0]]:
             batch.damaged += 1
@@ -178,14 +183,14 @@ class Part(ABC):
         batch.failed += 1
 
     @abstractmethod
-    def _rows(self, after: Any) -> list[Any]:
+    def _rows(self, after: Name | None) -> list[Row]:
         """Return the next rows, each with its name first."""
 
     @abstractmethod
-    def _rows_one_by_one(self, after: Any) -> list[Any]:
+    def _rows_one_by_one(self, after: Name | None) -> list[Row]:
         """Return the next rows where a page is damaged: those on it by their names alone."""
 
-    def _one(self, query: str, values: Sequence[Any], name: bytes | int) -> list[Any]:
+    def _one(self, query: str, values: Sequence[object], name: Name) -> list[Row]:
         """Return a row by its name; the name alone if it is on a damaged page."""
         try:
             return self._connection.execute(query, values).fetchall()
@@ -196,23 +201,23 @@ class Part(ABC):
             return [(name, "")]
 
     @abstractmethod
-    def _name(self, row: Sequence[Any]) -> str:
+    def _name(self, row: Row) -> str:
         """Return what to call a row in the log."""
 
     @abstractmethod
-    def _bring_up(self, row: Sequence[Any]) -> int:
+    def _bring_up(self, row: Row) -> int:
         """Bring a row up, and return how many bytes it had."""
 
-    def _leave_damaged(self, row: Sequence[Any]) -> None:
+    def _leave_damaged(self, row: Row) -> None:
         """Do what a row needs that cannot be read."""
         return None
 
     @abstractmethod
-    def _leave_failed(self, row: Sequence[Any]) -> None:
+    def _leave_failed(self, row: Row) -> None:
         """Mark a row so that nobody takes it for one of the new version."""
 
 
-class ChannelPart(Part):
+class ChannelPart(Part[int]):
     """The channels of some kinds, with their logs."""
 
     holds_channels = True
@@ -233,13 +238,13 @@ class ChannelPart(Part):
         self._query = CHANNELS.format(among=among, kinds=places)
         self._query_one = ONE_CHANNEL.format(among=among, kinds=places)
 
-    def _rows(self, after: Any) -> list[Any]:
+    def _rows(self, after: int | None) -> list[Row]:
         start = -1 if after is None else after
         return self._connection.execute(self._query, (start, *self._late, MOST_ROWS)).fetchall()
 
-    def _rows_one_by_one(self, after: Any) -> list[Any]:
+    def _rows_one_by_one(self, after: int | None) -> list[Row]:
         (last,) = self._connection.execute("SELECT max(id) FROM channel").fetchone()
-        rows: list[Any] = []
+        rows: list[Row] = []
         for number in range(0 if after is None else after + 1, last + 1):
             found = self._one(self._query_one, (number, *self._late), number)
             # Nobody knows of which kind a damaged one is; it is counted once.
@@ -248,10 +253,10 @@ class ChannelPart(Part):
                 break
         return rows
 
-    def _name(self, row: Sequence[Any]) -> str:
+    def _name(self, row: Row) -> str:
         return ascii(row[1])
 
-    def _bring_up(self, row: Sequence[Any]) -> int:
+    def _bring_up(self, row: Row) -> int:
         number, uri = row
         stored = self._stored(uri)
         owner = queries.record(self._connection, self._upgrade.owners, uri)
@@ -303,17 +308,17 @@ class ChannelPart(Part):
         # What clients sent is asked for when they send it again; nobody needs the rest.
         execute("DELETE FROM log WHERE channel = ? AND origin IS NULL", (number,))
 
-    def _leave_damaged(self, row: Sequence[Any]) -> None:
+    def _leave_damaged(self, row: Row) -> None:
         self._connection.execute(NO_REPLAY, (row[0],))
 
-    def _leave_failed(self, row: Sequence[Any]) -> None:
+    def _leave_failed(self, row: Row) -> None:
         for table in ("snapshot", "earlier_snapshot"):
             mark = f"UPDATE {table} SET checksum = ? WHERE channel = ?"
             self._connection.execute(mark, (NOT_BROUGHT_UP, row[0]))
         self._connection.execute(NO_REPLAY, (row[0],))
 
 
-class RecordPart(Part):
+class RecordPart(Part[bytes]):
     """The records of one bucket."""
 
     def __init__(
@@ -322,45 +327,45 @@ class RecordPart(Part):
         super().__init__(connection, upgrade, version)
         self._bucket = bucket
 
-    def _rows(self, after: Any) -> list[Any]:
+    def _rows(self, after: bytes | None) -> list[Row]:
         values = (self._bucket, b"" if after is None else after, MOST_ROWS)
         return self._connection.execute(RECORDS, values).fetchall()
 
-    def _rows_one_by_one(self, after: Any) -> list[Any]:
+    def _rows_one_by_one(self, after: bytes | None) -> list[Row]:
         # Their names are on the same pages: nobody can tell what is missing.
         return self._rows(after)
 
-    def _name(self, row: Sequence[Any]) -> str:
+    def _name(self, row: Row) -> str:
         return f"{self._bucket} {row[2]!a}"
 
-    def _bring_up(self, row: Sequence[Any]) -> int:
+    def _bring_up(self, row: Row) -> int:
         name, bucket, key, value, _ = _sound(self._name(row), row)
         new = self._upgrade.record(self._version, bucket, key, value)
         checked = checksum(bucket, key, new)
         self._connection.execute(PUT_RECORD, (new, checked, self._bucket, name))
         return len(value)
 
-    def _leave_failed(self, row: Sequence[Any]) -> None:
+    def _leave_failed(self, row: Row) -> None:
         values = (row[3], NOT_BROUGHT_UP, self._bucket, row[0])
         self._connection.execute(PUT_RECORD, values)
 
 
-class SessionPart(Part):
+class SessionPart(Part[bytes]):
     """The list of sessions."""
 
-    def _rows(self, after: Any) -> list[Any]:
+    def _rows(self, after: bytes | None) -> list[Row]:
         values = (b"" if after is None else after, MOST_ROWS)
         return self._connection.execute(SESSIONS, values).fetchall()
 
-    def _rows_one_by_one(self, after: Any) -> list[Any]:
+    def _rows_one_by_one(self, after: bytes | None) -> list[Row]:
         values = (b"" if after is None else after, MOST_ROWS)
         names = self._connection.execute(SESSION_NAMES, values).fetchall()
         return [row for (name,) in names for row in self._one(ONE_SESSION, (name,), name)]
 
-    def _name(self, row: Sequence[Any]) -> str:
+    def _name(self, row: Row) -> str:
         return f"the list entry of {row[0].decode(errors='replace')!a}"
 
-    def _bring_up(self, row: Sequence[Any]) -> int:
+    def _bring_up(self, row: Row) -> int:
         name, sort_key, uri, summary, _ = _sound(self._name(row), row)
         try:
             stored = queries.stored_channel(self._connection, uri)
@@ -371,13 +376,16 @@ class SessionPart(Part):
         self._connection.execute(PUT_SUMMARY, (new, checksum(sort_key, uri, new), name))
         return len(summary)
 
-    def _leave_failed(self, row: Sequence[Any]) -> None:
+    def _leave_failed(self, row: Row) -> None:
         self._connection.execute(PUT_SUMMARY, (row[3], NOT_BROUGHT_UP, row[0]))
+
+
+AnyPart: TypeAlias = Part[Any]
 
 
 def parts_of(
     connection: sqlite3.Connection, upgrade: ContentUpgrade, version: str
-) -> Sequence[Part]:
+) -> Sequence[AnyPart]:
     """Return all parts that an upgrade goes through, in order."""
     return [
         ChannelPart(connection, upgrade, version, are_late=False),
@@ -387,7 +395,7 @@ def parts_of(
     ]
 
 
-def _sound(name: str, row: Sequence[Any]) -> Sequence[Any]:
+def _sound(name: str, row: Row) -> Row:
     """Return a row of a name, parts and a checksum; ``StoreDamaged`` if it is not as written."""
     _, *parts, stored = row
     if not is_intact(stored, *parts) or not isinstance(parts[-1], bytes):

@@ -29,7 +29,7 @@ from agenthost.host.store.upgrade import (
     tell_nobody,
 )
 from agenthost.host.store.upgrade_copy import copy_path, drop_copy, make_copy
-from agenthost.host.store.upgrade_parts import PageUnreadable, Part, parts_of
+from agenthost.host.store.upgrade_parts import AnyPart, PageUnreadable, parts_of
 
 # Seconds between two reports on how far it has got.
 REPORT_EVERY = 1.0
@@ -180,7 +180,7 @@ class _Run:
         self._checkpoint()
         return begun
 
-    def _work_through(self, part: Part, row: ContentRow) -> ContentRow:
+    def _work_through(self, part: AnyPart, row: ContentRow) -> ContentRow:
         while rows := part.next_rows(row.after):
             try:
                 with self._transaction():

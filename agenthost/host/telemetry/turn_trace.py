@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from agenthost.host.telemetry.instruments import TurnInstruments
     from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.common import JsonMapping
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +157,7 @@ class TurnTrace:
         self.instruments.turn(time.monotonic() - self.started, self.agent, state)
         self.on_end()
 
-    def _see(self, part: Mapping[str, Any]) -> bool:
+    def _see(self, part: JsonMapping) -> bool:
         """Take note of a part as it is now; return whether it will stay like that."""
         if part["kind"] == "toolCall":
             return self._see_call(part["toolCall"])
@@ -164,7 +165,7 @@ class TurnTrace:
             return self._see_question(part)
         return True
 
-    def _see_call(self, call: Mapping[str, Any]) -> bool:
+    def _see_call(self, call: JsonMapping) -> bool:
         id, status = call["toolCallId"], call["status"]
         if status in _OVER:
             self._end_call(id, call)
@@ -180,7 +181,7 @@ class TurnTrace:
                 opened.waits_since = time.monotonic()
         return False
 
-    def _start_call(self, call: Mapping[str, Any]) -> _OpenCall:
+    def _start_call(self, call: JsonMapping) -> _OpenCall:
         name = call["toolName"]
         attributes: Attributes = {
             "ahp.tool_call.id": call["toolCallId"],
@@ -195,7 +196,7 @@ class TurnTrace:
         span = self._child(f"tool call {name[:LONGEST_NAME]}", self.span, attributes)
         return _OpenCall(span, name, time.monotonic())
 
-    def _end_wait(self, opened: _OpenCall, call: Mapping[str, Any]) -> None:
+    def _end_wait(self, opened: _OpenCall, call: JsonMapping) -> None:
         wait, opened.wait = opened.wait, None
         if wait is None:
             return
@@ -205,7 +206,7 @@ class TurnTrace:
         waited = time.monotonic() - opened.waits_since
         self.instruments.wait(waited, _WAITS[opened.status], outcome)
 
-    def _end_call(self, id: str, call: Mapping[str, Any]) -> None:
+    def _end_call(self, id: str, call: JsonMapping) -> None:
         opened = self._calls.pop(id, None)
         if opened is None:
             return
@@ -219,7 +220,7 @@ class TurnTrace:
         opened.span.end()
         self.instruments.tool_call(time.monotonic() - opened.started, opened.name, outcome)
 
-    def _see_question(self, part: Mapping[str, Any]) -> bool:
+    def _see_question(self, part: JsonMapping) -> bool:
         id = part["request"]["id"]
         if part.get("response") is None:
             if id not in self._questions:
@@ -240,7 +241,7 @@ class TurnTrace:
         )
 
 
-def _outcome(status: str, call: Mapping[str, Any]) -> str:
+def _outcome(status: str, call: JsonMapping) -> str:
     """Say what became of what a call waited for; ``call`` is how it is now."""
     if call["status"] == "cancelled":
         return str(call.get("reason") or "cancelled")
@@ -249,7 +250,7 @@ def _outcome(status: str, call: Mapping[str, Any]) -> str:
     return "done"
 
 
-def _end_of(call: Mapping[str, Any]) -> str:
+def _end_of(call: JsonMapping) -> str:
     if call["status"] == "cancelled":
         return str(call.get("reason") or "cancelled")
     return "succeeded" if call.get("success") else "failed"

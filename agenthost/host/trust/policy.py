@@ -24,9 +24,9 @@ Which methods belong to which line is a column of ``protocol.methods``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust.principals import Principal
@@ -35,7 +35,8 @@ from agenthost.protocol.own_members import FORK
 from agenthost.tokens import Role
 from agenthost.workspace import file_path, resolve
 
-JsonMapping: TypeAlias = Mapping[str, Any]
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonMapping
 
 _URI_FIELDS = ("uri", "source", "destination")
 # Kinds of channels that are the host itself, and what viewers may do in which.

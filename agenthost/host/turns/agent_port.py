@@ -14,7 +14,7 @@ import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agenthost.agents.tracing import TracingProviders
 from agenthost.agents.turn_port import AgentTerminal, Interactivity, Worker
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agenthost.host.turns.running_turn import RunningTurn
     from agenthost.protocol.chat.messages import Message
     from agenthost.protocol.chat.state import ChatState
-    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.common import Action, JsonMapping, JsonObject
     from agenthost.protocol.session.state import SessionState
 
 _T = TypeVar("_T")
@@ -74,7 +74,7 @@ class AgentPort:
         self._allowed: set[str] = set()
         self._refused: dict[str, str] = {}
         # What the agent last kept, how often it did, and how often of these the host has taken it.
-        self._kept: Mapping[str, Any] | None = None
+        self._kept: JsonMapping | None = None
         self._keeps = self._kept_through = 0
 
     @property
@@ -203,13 +203,13 @@ class AgentPort:
         self._post(self._running.annotate, annotation)
 
     @property
-    def resume_state(self) -> Mapping[str, Any] | None:
+    def resume_state(self) -> JsonMapping | None:
         """What the agent last kept for the session, here or in another chat of it."""
         if self._keeps > self._kept_through:
             return self._kept
         return self._running.resume_state
 
-    def keep(self, state: Mapping[str, Any] | None) -> None:
+    def keep(self, state: JsonMapping | None) -> None:
         """Keep what the agent needs to go on with the session; of several at once, the last."""
         self._kept = state
         self._keeps += 1

@@ -6,8 +6,8 @@ What is awaited crosses to the host's loop.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from agenthost.agents.customized import CustomAgent, GlobRule, Prompt, Skill, TurnCustomizations
 from agenthost.agents.mcp_tools import McpServerInfo, OfferedTool, TurnMcp
@@ -16,6 +16,7 @@ from agenthost.agents.turn_port import TerminalEnd
 if TYPE_CHECKING:
     from agenthost.host.turns.agent_port import AgentPort
     from agenthost.host.turns.turn_terminals import OpenTerminal, TurnTerminals
+    from agenthost.protocol.common import JsonMapping
 
 _T = TypeVar("_T")
 
@@ -82,9 +83,7 @@ class CrossedMcp:
         """The tools of those that are ready."""
         return self._inner.tools
 
-    async def call(
-        self, tool: OfferedTool, call: str, arguments: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    async def call(self, tool: OfferedTool, call: str, arguments: JsonMapping) -> JsonMapping:
         """Call a tool and return its result."""
         return await self._ask(lambda: self._inner.call(tool, call, arguments))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.agents.api import agent_message
 from agenthost.host.log_files import FAILURE, describe_error
@@ -15,7 +15,7 @@ from agenthost.protocol.chat.parts import tool_calls
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ActiveTurn
-    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.common import Action, JsonMapping, JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ def calls_cut_off(active: ActiveTurn, failure: TurnFailure) -> Iterator[Action]:
         yield {"type": "chat/toolCallComplete", **ids, "result": result}
 
 
-def _ended(block: Mapping[str, Any]) -> Mapping[str, Any]:
+def _ended(block: JsonMapping) -> JsonMapping:
     is_open = block["type"] == "terminal" and "result" not in block
     return {**block, "result": {}} if is_open else block
 

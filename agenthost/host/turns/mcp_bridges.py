@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from agenthost.agents.api import AgentError, agent_message
 from agenthost.agents.mcp_tools import CLIENT_BRIDGE, BridgeAddress, TurnMcp
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from agenthost.host.channels.session.kind import SessionChannel
     from agenthost.host.turns.running_turn import RunningTurn
     from agenthost.mcp.link import McpBridge
-    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.common import JsonMapping, JsonObject
 
 log = logging.getLogger(__name__)
 
 # Finds the turn that runs in a chat, and awaits a function on the loop of a session's agent.
 FindTurn = Callable[[str], "RunningTurn | None"]
 CallAgent = Callable[
-    ["SessionChannel", Callable[[], Awaitable[Mapping[str, Any]]]], Awaitable[Mapping[str, Any]]
+    ["SessionChannel", Callable[[], Awaitable["JsonMapping"]]], Awaitable["JsonMapping"]
 ]
 
 # Chats whose bridges are kept open between turns.
 MOST_CHATS: Final = 64
 _NO_TURN: Final = "nothing is being answered in this chat now, so no tool can be used"
-_NO_SCHEMA: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
+_NO_SCHEMA: Final[JsonMapping] = {"type": "object", "properties": {}}
 
 
 @dataclass
@@ -165,7 +165,7 @@ class McpBridges:
                     bridge.changed()
 
 
-def _described(tool: Mapping[str, Any]) -> JsonObject:
+def _described(tool: JsonMapping) -> JsonObject:
     """Return a client's tool as MCP describes tools."""
     shown = {key: tool[key] for key in ("name", "title", "description") if key in tool}
     return {**shown, "inputSchema": dict(tool.get("inputSchema") or _NO_SCHEMA)}

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from agenthost.agents.api import Agent, AgentError, SessionContext
 from agenthost.agents.turn import Turn
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from agenthost.host.channels.terminal.terminals import HostTerminals
     from agenthost.host.telemetry import Telemetry, TurnSpan
     from agenthost.protocol.chat.state import ActiveTurn, ChatState
-    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.common import JsonMapping, ProtectedResourceMetadata
     from agenthost.protocol.session.state import SessionState
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ ReadPublished: TypeAlias = Callable[[str, str, str | None], Awaitable[bytes]]
 
 
 # SessionModelInfo entries.
-Models: TypeAlias = Sequence[Mapping[str, Any]]
+Models: TypeAlias = Sequence["JsonMapping"]
 
 
 def _as_they_are(models: Models) -> Models:
@@ -407,7 +407,7 @@ class TurnRunner:
         self,
         agent: Agent | None,
         running: RunningTurn,
-        resumed_parts: Sequence[Mapping[str, Any]] | None,
+        resumed_parts: Sequence[JsonMapping] | None,
     ) -> None:
         port = AgentPort(running, self._loops.crossing)
         try:
@@ -436,9 +436,7 @@ class TurnRunner:
         else:
             self._finish(running)
 
-    async def sample(
-        self, session: SessionChannel, params: Mapping[str, Any], turn: Turn
-    ) -> Mapping[str, Any]:
+    async def sample(self, session: SessionChannel, params: JsonMapping, turn: Turn) -> JsonMapping:
         """Let the model of a session's agent answer an MCP server."""
         agent = self._agents[session.state["provider"]]
         return await self._loops.call(agent, agent.sample, params, turn)
@@ -458,7 +456,7 @@ class TurnRunner:
         agent: Agent | None,
         port: AgentPort,
         running: RunningTurn,
-        resumed_parts: Sequence[Mapping[str, Any]] | None,
+        resumed_parts: Sequence[JsonMapping] | None,
     ) -> Turn:
         """Describe a turn to its agent, in the folders that the session has by now."""
         chat, session = running.channel, running.session
@@ -532,7 +530,7 @@ def takes_messages(chat: ChatChannel) -> bool:
 
 
 def session_context(
-    uri: str, session: SessionState, chat: ChatState, resume_state: Mapping[str, Any] | None = None
+    uri: str, session: SessionState, chat: ChatState, resume_state: JsonMapping | None = None
 ) -> SessionContext:
     """Describe a session to the agent that works in one of its chats."""
     directories = chat.get("workingDirectories", session.get("workingDirectories", []))

@@ -10,7 +10,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from agenthost.agents.api import Agent, AgentError
 from agenthost.agents.customized import NO_CUSTOMIZATIONS, TurnCustomizations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.canvas import CanvasState
     from agenthost.protocol.chat.messages import Message, PendingMessage
     from agenthost.protocol.chat.state import ChatState, CompletedTurn, ToolChatOrigin
-    from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
+    from agenthost.protocol.common import Action, JsonMapping, JsonObject, ProtectedResourceMetadata
 
 _T = TypeVar("_T")
 
@@ -159,7 +159,7 @@ class RunningTurn:
             raise AgentError("this host has no MCP servers", "noMcpBridge")
         return await self._runner.bridges.open(self)
 
-    async def _sample(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _sample(self, params: JsonMapping) -> JsonMapping:
         """Let the agent's model answer an MCP server."""
         turn = self.turn
         if turn is None or self.over:
@@ -220,11 +220,11 @@ class RunningTurn:
             self._runner.chats.annotate(self.session, annotation)
 
     @property
-    def resume_state(self) -> Mapping[str, Any] | None:
+    def resume_state(self) -> JsonMapping | None:
         """What the agent last kept for the session; any thread may ask."""
         return self._runner.resume_states.get(self.session)
 
-    def keep(self, state: Mapping[str, Any] | None) -> None:
+    def keep(self, state: JsonMapping | None) -> None:
         """Keep what the agent needs to go on with the session."""
         if not self.over:
             self._runner.resume_states.keep(self.session, state)

@@ -6,9 +6,9 @@ turns are run.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.session.kind import SessionChannel
@@ -16,6 +16,7 @@ from agenthost.host.trust.principals import Starter
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.common import JsonMapping
 
 _T = TypeVar("_T")
 
@@ -46,6 +47,6 @@ class TurnFacts:
     tell: Callable[[str | None], None]
     wait_for: WaitInChat
     # Lets the turn's agent answer a sampling request; AgentError if it cannot.
-    sample: Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+    sample: Callable[[JsonMapping], Awaitable[JsonMapping]]
     # The place of a tool call, by its id, in a trace; None while nobody traces.
     traceparent: Callable[[str], str | None]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agenthost.host.log.effects import Consequence
 
 if TYPE_CHECKING:
     from agenthost.host.channels.session.kind import SessionChannel
-    from agenthost.protocol.common import ChangesSummary
+    from agenthost.protocol.common import ChangesSummary, JsonMapping
     from agenthost.protocol.session.customizations import CustomizationEnablement
     from agenthost.protocol.session.state import SessionOrigin
 
@@ -112,7 +111,7 @@ class CustomizationToggled(Consequence):
 
     session: SessionChannel
     # The entry as it is shown, and the client that published it or what it is in.
-    entry: Mapping[str, Any]
+    entry: JsonMapping
     publisher: str | None
     decisions: tuple[CustomizationEnablement, ...]
 

@@ -8,7 +8,7 @@ it, and the worktree made for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.host.channels.session.consequences import DistrustPlace
 from agenthost.host.channels.session.kind import (
@@ -28,6 +28,7 @@ from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonMapping
     from agenthost.protocol.session.state import SessionState
 
 # The record of worktrees whose sessions are gone: folder -> worktree.
@@ -64,15 +65,15 @@ class ResumeStates:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    def get(self, session: SessionChannel) -> Mapping[str, Any] | None:
+    def get(self, session: SessionChannel) -> JsonMapping | None:
         """Return what the agent of a session has kept, and no other; any thread may ask."""
         kept = extra_of(session).resume
         if kept is None or kept["provider"] != session.settled["provider"]:
             return None
-        state: Mapping[str, Any] = kept["state"]
+        state: JsonMapping = kept["state"]
         return state
 
-    def keep(self, session: SessionChannel, state: Mapping[str, Any] | None) -> None:
+    def keep(self, session: SessionChannel, state: JsonMapping | None) -> None:
         """Keep something for a session in place of what was kept before; None keeps nothing."""
         extra = extra_of(session)
         if state is None:

@@ -6,12 +6,13 @@ them needs no more than what the client sees itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from agenthost.protocol.json_edits import without
 
 if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonMapping, JsonObject
     from agenthost.protocol.session.customizations import ChildCustomization, Customization
     from agenthost.protocol.session.state import SessionState
 
@@ -34,12 +35,12 @@ class ShownCustomization(NamedTuple):
         return f"{self.plugin}:{self.entry['name']}" if self.plugin else self.entry["name"]
 
 
-def find_customization(state: SessionState, id: str) -> tuple[Mapping[str, Any], str | None] | None:
+def find_customization(state: SessionState, id: str) -> tuple[JsonMapping, str | None] | None:
     """Return the customization of an id, and the client that published it or what it is in.
 
     As reducers do: the one on top, else the first inside of another.
     """
-    tree = cast("list[dict[str, Any]]", state.get("customizations") or [])
+    tree = cast("list[JsonObject]", state.get("customizations") or [])
     for entry in tree:
         if entry["id"] == id:
             return entry, entry.get("clientId")
@@ -81,7 +82,7 @@ def entries_of_former_servers(state: SessionState) -> Iterator[Customization]:
 
     Nothing of what ran for a session outlives the time that it is in memory.
     """
-    for entry in cast("list[dict[str, Any]]", state.get("customizations") or []):
+    for entry in cast("list[JsonObject]", state.get("customizations") or []):
         at_rest = _at_rest(entry)
         if at_rest["type"] != "mcpServer" and at_rest.get("children"):
             at_rest = {**at_rest, "children": [_at_rest(each) for each in at_rest["children"]]}
@@ -89,7 +90,7 @@ def entries_of_former_servers(state: SessionState) -> Iterator[Customization]:
             yield cast("Customization", at_rest)
 
 
-def _at_rest(entry: dict[str, Any]) -> dict[str, Any]:
+def _at_rest(entry: JsonObject) -> JsonObject:
     if entry["type"] != "mcpServer":
         return entry
     meta = without(entry.get("_meta") or {}, LOG)
@@ -98,7 +99,7 @@ def _at_rest(entry: dict[str, Any]) -> dict[str, Any]:
     return told if PROBLEM in meta else told | {"state": {"kind": "stopped"}}
 
 
-def _is_on(entry: Mapping[str, Any]) -> bool:
+def _is_on(entry: JsonMapping) -> bool:
     decisions = entry.get("enablement")
     if decisions:
         return decisions[0]["enabled"] is not False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from agenthost.protocol.common import Action
+    from agenthost.protocol.common import Action, JsonObject
     from agenthost.protocol.terminal import TerminalContentPart, TerminalState
 
 # What a command costs besides its output, so that a million commands without any are no less.
@@ -64,4 +64,4 @@ def _shortened(part: TerminalContentPart, excess: int) -> TerminalContentPart:
     text = _text(part)
     end = text.find("\n", excess, excess + LONGEST_LINE)
     rest = text[end + 1 :] if end >= 0 else text[excess:]
-    return cast("TerminalContentPart", {**cast("dict[str, Any]", part), member: rest})
+    return cast("TerminalContentPart", {**cast("JsonObject", part), member: rest})
