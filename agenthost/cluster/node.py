@@ -1,7 +1,8 @@
 """One machine of a realm: its parts, put together, started in order and stopped in reverse.
 
 Realm, copy, beats, owner, front. Nothing listens before the realm is open and the copy has all of
-it. An owner host that was fenced is replaced by a new one; everything else ends the node.
+it. An owner host that was fenced is replaced by a new one. A node that was away for longer than the
+log goes back makes all of its parts anew, from a base; everything else ends the node.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 from agenthost.agents.demo import Demo
 from agenthost.clock import SystemClock
@@ -32,7 +34,13 @@ from agenthost.cluster.nodes.shared_pushes import SharedPushes
 from agenthost.cluster.nodes.shared_tokens import SharedTokens
 from agenthost.cluster.owner.host import OwnerHost
 from agenthost.cluster.owner.store import OwnerStore
-from agenthost.cluster.realm import Appender, RealmAddress, RealmLink
+from agenthost.cluster.realm import (
+    Appender,
+    FellBehind,
+    RealmAddress,
+    RealmLink,
+    RealmUnreachable,
+)
 from agenthost.cluster.units import REALM
 from agenthost.errors import AgentHostError
 from agenthost.host.push.watch import PushWatch
@@ -47,6 +55,8 @@ if TYPE_CHECKING:
     from agenthost.transport import Transport
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # The copy, below the data directory.
 COPY_FOLDER = "realm"
@@ -105,8 +115,14 @@ class ClusterNode:
         self._renewals = 0
         self._tasks = Tasks()
         self._stack = AsyncExitStack()
-        # Ends with the reason when the node cannot go on.
+        # Ends with the reason when its parts cannot go on.
         self._failed: asyncio.Future[None]
+        # Ends with the reason when the node cannot go on, not with parts that are made anew.
+        self._over: asyncio.Future[None]
+        self._living: asyncio.Task[None]
+        self._is_leaving = False
+        # Where clients come in, as `listen` was told.
+        self._doors: list[tuple[str, int, dict[str, Any]]] = []
         self._front: FrontHost | None = None
         self._keeper: Keeper | None = None
         roots = host_settings.get("roots") or [host_settings.get("default_directory", ".")]
@@ -121,10 +137,73 @@ class ClusterNode:
         return self._front
 
     async def __aenter__(self) -> Self:
-        self._failed = asyncio.get_running_loop().create_future()
-        # Whoever awaits the failure sees it; nobody has to.
-        self._failed.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._over = _failure()
         self.name = self._given_name or own_name(self._data_dir)
+        await self._begin()
+        self._living = asyncio.create_task(self._live(), name="live")
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # Where the cancellation is lost on its way, this is looked at instead.
+        self._is_leaving = True
+        self._living.cancel()
+        await asyncio.wait([self._living])
+        if self.owner is not None and not self._failed.done():
+            await self.owner.rest()
+        await self._stack.aclose()
+
+    # A life, and another one.
+
+    async def _live(self) -> None:
+        """Make everything anew whenever this node fell behind the log."""
+        try:
+            while not self._is_leaving:
+                try:
+                    await asyncio.shield(self._failed)
+                except FellBehind as error:
+                    if self._keeper is not None and self._keeper.is_draining:
+                        raise
+                    log.warning("this node begins anew, from a base: %s", error)
+                await self._end()
+                await self._begin_patiently()
+                for host, port, options in self._doors:
+                    await self.front.listen(host, port, **options)
+        except Exception as error:
+            self._over.set_exception(error)
+
+    async def _begin_patiently(self) -> None:
+        """Begin, as soon as the realm's servers answer."""
+        while not self._is_leaving:
+            try:
+                await self._begin()
+                return
+            except RealmUnreachable as error:
+                log.warning("this node waits: %s", error)
+                await asyncio.sleep(_RENEWAL_PAUSE)
+
+    async def _begin(self) -> None:
+        """Start all parts, again if the log was cut meanwhile."""
+        while True:
+            try:
+                await self._start()
+                return
+            except FellBehind as error:
+                log.info("the log was cut while this node began: %s", error)
+
+    async def _end(self) -> None:
+        """Stop all parts."""
+        stack, self._stack = self._stack, AsyncExitStack()
+        await stack.aclose()
+        self._front = self._keeper = None
+
+    async def _start(self) -> None:
+        self._failed = _failure()
+        self._has_begun = asyncio.Event()
         async with AsyncExitStack() as stack:
             enter = stack.enter_async_context
             self._link = await enter(RealmLink(self._address, self.name))
@@ -156,7 +235,7 @@ class ClusterNode:
                 build=server_info(),
                 flags=self._settings.get("flags") or {},
             )
-            self._tasks.start(self._watch_copy(), "watch the copy")
+            self._tasks.start(self._fail_with(self._copy.failed()), "watch the copy")
             self._tasks.start(self._keep_owner(keeper), "keep an owner host")
             await enter(keeper)
             self._tasks.start(self._keep_root(keeper), "keep the root channel")
@@ -166,29 +245,33 @@ class ClusterNode:
             # Clients come once sessions can be placed here, and no turn is shown that nobody runs.
             await self._unless_failed(self._has_begun.wait())
             await self._unless_failed(self._root_kept())
-            self._front = await enter(self._make_front())
+            self._front = await self._unless_failed(enter(self._make_front()))
+            self._tasks.start(self._fail_with(self._front.serve_forever()), "watch the front")
             self._watch_front(self._front)
             if tokens is not None:
                 tokens.on_changed = self._front.check_tokens
                 self._front.core.access.on_edited = tokens.exchange
             self._stack = stack.pop_all()
-        return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self.owner is not None and not self._failed.done():
-            await self.owner.rest()
-        await self._stack.aclose()
+    async def _unless_failed(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something, or until the parts cannot go on (then raise why)."""
+        working = asyncio.ensure_future(work)
+        try:
+            either: set[asyncio.Future[Any]] = {working, self._failed}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if self._failed.done():
+                self._failed.result()
+            return await working
+        finally:
+            working.cancel()
+            await asyncio.wait([working])
 
     # As a host's.
 
     async def listen(self, host: str = "127.0.0.1", port: int = 8765, **options: Any) -> str:
         """Accept clients; see `Host.listen`."""
         self._url = await self.front.listen(host, port, **options)
+        self._doors.append((host, urlsplit(self._url).port or port, options))
         return self._url
 
     async def serve(self, transport: Transport) -> None:
@@ -197,18 +280,7 @@ class ClusterNode:
 
     async def serve_forever(self) -> None:
         """Run until cancelled, or until the node cannot go on (then raise why)."""
-        await self._unless_failed(self.front.serve_forever())
-
-    async def _unless_failed(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Wait for something, or until the node cannot go on (then raise why)."""
-        working = asyncio.ensure_future(work)
-        try:
-            await asyncio.wait({working, self._failed}, return_when=asyncio.FIRST_COMPLETED)
-            for ended in (self._failed, working):
-                if ended.done():
-                    ended.result()
-        finally:
-            working.cancel()
+        await asyncio.shield(self._over)
 
     def hurry(self) -> None:
         """Leave without waiting any longer."""
@@ -438,9 +510,9 @@ class ClusterNode:
 
     # Watching.
 
-    async def _watch_copy(self) -> None:
+    async def _fail_with(self, part: Coroutine[Any, Any, None]) -> None:
         try:
-            await self._copy.failed()
+            await part
         except AgentHostError as error:
             self._fail(error)
 
@@ -466,6 +538,16 @@ class ClusterNode:
         ]
 
     def _fail(self, error: BaseException) -> None:
-        log.critical("this node cannot go on: %s", error)
+        # What fails because the copy did may be heard of first.
+        reason = self._copy.failure or error
+        if not isinstance(reason, FellBehind):
+            log.critical("this node cannot go on: %s", reason)
         if not self._failed.done():
-            self._failed.set_exception(error)
+            self._failed.set_exception(reason)
+
+
+def _failure() -> asyncio.Future[None]:
+    """Return what ends with a failure, which whoever awaits it sees; nobody has to."""
+    failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    failed.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return failed

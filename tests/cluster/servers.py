@@ -9,12 +9,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
 
 from agenthost.cluster.realm import RealmAddress, RealmError, RealmLink
 
-__all__ = ["NatsServer", "Servers", "one_server", "realm_link", "three_servers", "until"]
+__all__ = ["NatsServer", "Road", "Servers", "one_server", "realm_link", "three_servers", "until"]
 
 PROGRAM = Path(sys.executable).parent / "nats-server"
 # Seconds after which servers will not do any more what is waited for.
@@ -173,6 +175,53 @@ async def three_servers(
     with _running(servers):
         await servers.ready()
         yield servers
+
+
+class Road:
+    """The way of one node to a server, which can be cut; ``async with`` opens it."""
+
+    def __init__(self, server: NatsServer) -> None:
+        self._to = urlsplit(server.url)
+        [self._port] = free_ports(1)
+        self.address = RealmAddress((f"nats://127.0.0.1:{self._port}",))
+        self._listening: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *ended: object) -> None:
+        self.cut()
+
+    async def open(self) -> None:
+        """Let through what comes from now on."""
+        self._listening = await asyncio.start_server(self._pass, "127.0.0.1", self._port)
+
+    def cut(self) -> None:
+        """Drop all connections, and take no more."""
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(self._to.hostname, self._to.port)
+        mine = {writer, back}
+        self._writers |= mine
+        try:
+            await asyncio.gather(_pump(reader, back), _pump(there, writer))
+        finally:
+            self._writers -= mine
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    writer.transport.abort()
 
 
 @asynccontextmanager

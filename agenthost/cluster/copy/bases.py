@@ -73,16 +73,21 @@ async def take_base(source: CopySource, path: Path, state: LogState) -> None:
         CopyFailed: there is none that the log goes on from.
     """
     draft = path.with_name("base.part")
-    bases = await names_by_age(source)
-    for position, name in bases:
-        if position + 1 < state.first:
+    tried: set[str] = set()
+    while True:
+        # Each time anew: while one was fetched, another may have taken its place.
+        bases = await names_by_age(source)
+        leading = [each for each in bases if each[0] + 1 >= state.first and each[1] not in tried]
+        if not leading:
             break
+        position, name = leading[0]
+        tried.add(name)
         with _only_for_now(draft):
             try:
                 await source.fetch_base(name, draft)
                 _check(draft, position, state)
             except AgentHostError as error:
-                # An older one may have been dropped meanwhile, or this one is not whole.
+                # It was dropped meanwhile, or is not whole.
                 log.warning("the realm's %s cannot be used: %s", name, error)
                 continue
             # What was there was closed cleanly and so has no write-ahead log, which would be

@@ -40,7 +40,6 @@ class Intake:
         self,
         store: CopyStore,
         books: Sequence[KeptBook],
-        position: int,
         fail: Callable[[Exception], None],
     ) -> None:
         """``books`` have more to store with what they follow from."""
@@ -48,8 +47,8 @@ class Intake:
         self._books = books
         self._fail = fail
         # The last message that can be read from the store, and the last one that was taken.
-        self.stored = position
-        self._taken = position
+        self.stored = 0
+        self._taken = 0
         self._gathered: list[Write] = []
         self._size = 0
         self._scheduled = False
@@ -57,6 +56,12 @@ class Intake:
         # Who waits for which position; the count keeps futures from being compared.
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._counted = count()
+
+    def begin_at(self, position: int) -> None:
+        """Go on from a file, just opened, that leads up to a message."""
+        self.stored = self._taken = position
+        self._gathered, self._size = [], 0
+        self._release()
 
     def take(self, position: int, writes: Sequence[tuple[int, RealmWrite]]) -> None:
         """Have the writes of a message stored, soon."""
@@ -124,11 +129,15 @@ class Intake:
             self._fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
             return
         self.stored = position
-        while self._waiting and self._waiting[0][0] <= position:
+        self._release()
+        self._write()
+
+    def _release(self) -> None:
+        """Let those go on who waited for what can be read now."""
+        while self._waiting and self._waiting[0][0] <= self.stored:
             waiter = heapq.heappop(self._waiting)[2]
             if not waiter.done():
                 waiter.set_result(None)
-        self._write()
 
 
 def _length(write: Write) -> int:

@@ -50,6 +50,7 @@ class ListBook:
         self._known_since = number(position + 1, 0) if since is None else int(since)
         lines = {session: ListLine(*orjson.loads(value)) for session, value in stored.items()}
         self._lines = dict(sorted(lines.items(), key=lambda each: each[1].at))
+        self._changed.clear()
 
     def take(self, applied: AppliedCommit) -> None:
         """Take note of a commit."""

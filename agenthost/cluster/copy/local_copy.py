@@ -22,7 +22,7 @@ from agenthost.cluster.copy.realm_source import RealmSource
 from agenthost.cluster.copy.source import CopyFailed, CopySource, LogFeed, LogState
 from agenthost.cluster.copy.store import CopyStore
 from agenthost.cluster.copy.unit_book import UnitBook
-from agenthost.cluster.realm import RealmInfo, RealmLink, RealmReplaced
+from agenthost.cluster.realm import FellBehind, RealmInfo, RealmLink, RealmReplaced
 from agenthost.errors import AgentHostError
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.store import Append, DropChannel, PutRecord
@@ -75,8 +75,11 @@ class LocalCopy:
         self.lists = ListBook()
         self._tellers: list[Callable[[AppliedCommit], None]] = []
         self._tasks = Tasks(self._fail)
-        self._intake: Intake
+        self._intake = Intake(self.store, (self._book, self.lists), self._fail)
         self._compactor: Compactor
+        self._compacting: asyncio.Task[None]
+        # Whether somebody goes by what was read, so that it cannot be exchanged for a base.
+        self._is_relied_on = False
         self._feed: LogFeed | None = None
         # Where the feed was when, oldest first.
         self._marks: deque[tuple[float, int]] = deque()
@@ -100,16 +103,9 @@ class LocalCopy:
         # Whether anybody awaits it or not.
         self._failed.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state = await self._source.state()
-        if not await self._open(state):
-            await bases.take_base(self._source, self._folder / FILE, state)
-            if not await self._open(state):
-                raise CopyFailed("the realm's log lost its beginning while a base was taken")
-        self._intake = Intake(self.store, (self._book, self.lists), self.position, self._fail)
-        self._compactor = Compactor(self.store, lambda: self.position, self.reached)
+        await self._begin()
         self._mark()
-        self._following = self._tasks.start(self._follow(), "copy: feed")
-        self._tasks.start(self._compactor.run(), "copy: compaction")
+        self._following = self._tasks.start(self._keep_following(), "copy: feed")
         self._marking = self._tasks.start(self._keep_marks(), "copy: marks")
         return self
 
@@ -137,6 +133,17 @@ class LocalCopy:
         except AgentHostError as error:
             # Nothing is lost that the realm does not have.
             log.error("the copy of the realm could not be closed: %s", error)
+
+    async def _begin(self) -> None:
+        """Open the file, with the newest base in its place if the log does not go on from it."""
+        state = await self._source.state()
+        if not await self._open(state):
+            await bases.take_base(self._source, self._folder / FILE, state)
+            if not await self._open(state):
+                raise CopyFailed("the base that was taken is not what it was a moment ago")
+        self._intake.begin_at(self.position)
+        self._compactor = Compactor(self.store, lambda: self.position, self._intake.reached)
+        self._compacting = self._tasks.start(self._compactor.run(), "copy: compaction")
 
     async def _open(self, state: LogState) -> bool:
         """Open the file; False, and it is closed again, if the log does not go on from there."""
@@ -201,12 +208,16 @@ class LocalCopy:
     async def reached(self, position: int) -> None:
         """Wait until a message was taken from the feed and can be read from the store.
 
+        From then on the copy fails with `FellBehind` where the log lost what comes next: whoever
+        goes by what was read is to begin anew, with another copy, which takes a base.
+
         Raises:
             AgentHostError: the copy has failed.
         """
         if self._failed.done():
             await self._failed
         await self._intake.reached(position)
+        self._is_relied_on = True
 
     async def caught_up(self) -> None:
         """Wait until all can be read that the log's leader had when this was called."""
@@ -215,6 +226,12 @@ class LocalCopy:
     async def failed(self) -> None:
         """Wait for as long as the copy is kept up; raises why it is not any more."""
         await asyncio.shield(self._failed)
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why the copy is not kept up any more, if it is not."""
+        has_failed = self._failed.done() and not self._failed.cancelled()
+        return self._failed.exception() if has_failed else None
 
     @property
     def is_fresh(self) -> bool:
@@ -291,6 +308,26 @@ class LocalCopy:
 
     # The feed.
 
+    async def _keep_following(self) -> None:
+        """Follow the feed; a log that is cut while the copy begins is taken up from a base."""
+        while True:
+            try:
+                await self._follow()
+                return
+            except FellBehind as error:
+                await self._intake.settle()
+                # Those who were just told that they can read go first.
+                await asyncio.sleep(0)
+                if self._is_relied_on:
+                    raise
+                log.info("the realm's log was cut while it was read: %s", error)
+            self._compacting.cancel()
+            await asyncio.wait([self._compacting])
+            if self._feed is not None:
+                await self._feed.close()
+            await self.store.close()
+            await self._begin()
+
     async def _follow(self) -> None:
         reader = CommitReader()
         # What belongs together is taken together: all of it or none.
@@ -329,9 +366,9 @@ class LocalCopy:
             )
         first = (await self._source.state()).first
         if first > expected:
-            raise CopyFailed(
+            raise FellBehind(
                 f"this node was away for too long: it needs message {expected}, and the realm's "
-                f"log begins with {first}. Started again, it goes on from a base"
+                f"log begins with {first}"
             )
 
     def _take(self, pieces: list[tuple[int, Commit]]) -> None:

@@ -34,11 +34,13 @@ class CopyStore(SqliteStore):
         await super().__aenter__()
 
     async def close(self) -> None:
-        """Make everything durable and close the file, which may be opened again.
+        """Make everything durable and close the file, if it is open; it may be opened again.
 
         Raises:
             StoreError: something could not be stored.
         """
+        if self._parts is None:
+            return
         try:
             await super().__aexit__(None, None, None)
         finally:

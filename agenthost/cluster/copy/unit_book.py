@@ -53,9 +53,11 @@ class UnitBook:
         self._changed_others: set[str] = set()
 
     async def load(self, store: Store) -> None:
-        """Read what was stored."""
-        for unit, value in (await store.records(UNITS)).items():
-            self._units[unit] = _Unit(*orjson.loads(value))
+        """Read what was stored, and know nothing else."""
+        stored = await store.records(UNITS)
+        self._units = {unit: _Unit(*orjson.loads(value)) for unit, value in stored.items()}
+        self._changed_units.clear()
+        self._changed_others.clear()
         self._others = {k: v.decode() for k, v in (await store.records(CHANNELS)).items()}
         self._sessions = {k: v.decode() for k, v in (await store.records(OWNERS)).items()}
 

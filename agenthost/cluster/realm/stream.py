@@ -123,8 +123,11 @@ class RealmStream:
             except (ApiError, RealmUnreachable) as error:
                 # Servers that have just started, and a stream that is being made, have no leader
                 # to answer for them.
-                if not _may_pass(error) or time.monotonic() > until:
-                    raise RealmError(f"the realm's stream cannot be used: {error}") from None
+                why = f"the realm's stream cannot be used: {error}"
+                if not _may_pass(error):
+                    raise RealmError(why) from None
+                if time.monotonic() > until:
+                    raise RealmUnreachable(why) from None
                 await asyncio.sleep(0.1)
 
     async def state(self) -> StreamState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -35,6 +35,9 @@ class HandDrivenRealm:
         self._more = asyncio.Event()
         self._ids = count()
         self.heard_at = time.monotonic()
+        # Runs once, when somebody has asked where the log stands, or has fetched a base.
+        self.when_asked: Callable[[], Awaitable[None]] | None = None
+        self.when_fetched: Callable[[], Awaitable[None]] | None = None
 
     def append(self, unit: str, *writes: RealmWrite, node: str = "a") -> int:
         """Append a commit; returns its last message."""
@@ -55,7 +58,12 @@ class HandDrivenRealm:
         return HandDrivenFeed(self, after)
 
     async def state(self) -> LogState:
-        return LogState(self.first, self.last, self.identity, self.began, 100 * len(self.messages))
+        size = 100 * len(self.messages)
+        state = LogState(self.first, self.last, self.identity, self.began, size)
+        meanwhile, self.when_asked = self.when_asked, None
+        if meanwhile is not None:
+            await meanwhile()
+        return state
 
     async def purge_before(self, message: int) -> None:
         for seq in range(self.first, message):
@@ -74,6 +82,9 @@ class HandDrivenRealm:
             shutil.copy(self._folder / name, file)
         except FileNotFoundError:
             raise CopyFailed("it is gone") from None
+        meanwhile, self.when_fetched = self.when_fetched, None
+        if meanwhile is not None:
+            await meanwhile()
 
     async def drop_base(self, name: str) -> None:
         (self._folder / name).unlink()

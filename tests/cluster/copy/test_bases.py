@@ -68,6 +68,68 @@ async def test_a_node_that_was_away_for_long_does_too(
         assert await copy.store.record("clients", "c") == b"1"
 
 
+@pytest.mark.parametrize("folder", ["new", "was there"])
+async def test_a_node_that_begins_while_the_log_is_cut_takes_a_base(
+    realm: HandDrivenRealm, tmp_path: Path, folder: str
+) -> None:
+    realm.append(SESSION, *created(SESSION, CHAT))
+    async with copy_of(realm, tmp_path / "was there") as copy, asyncio.timeout(20):
+        await copy.caught_up()
+
+    async def cut() -> None:
+        await with_a_base(realm, tmp_path / "a")
+
+    realm.when_asked = cut
+    async with copy_of(realm, tmp_path / folder) as copy, asyncio.timeout(20):
+        await copy.caught_up()
+        assert realm.first > 2
+        assert await copy.store.record("clients", "c") == b"1"
+        assert copy.last_of(SESSION) == realm.last
+        # It goes on from there.
+        await copy.reached(realm.append(SESSION, said(CHAT, "later")))
+
+
+async def test_a_log_that_is_cut_again_while_a_base_is_taken_is_taken_up_from_a_newer_one(
+    realm: HandDrivenRealm, tmp_path: Path
+) -> None:
+    await with_a_base(realm, tmp_path / "a")
+
+    async def cut() -> None:
+        for _ in range(bases.KEPT_BASES):
+            for n in range(30):
+                realm.append(SESSION, said(CHAT, str(n)))
+            async with copy_of(realm, tmp_path / "a") as copy:
+                await copy.caught_up()
+                copy._mark()
+                await copy.make_base()
+
+    realm.when_fetched = cut
+    async with copy_of(realm, tmp_path / "b") as copy, asyncio.timeout(20):
+        await copy.caught_up()
+        stored = await copy.store.load_channel(CHAT)
+        assert stored is not None
+        assert len(stored.tail) == 100 + 30 * bases.KEPT_BASES
+
+
+async def test_bases_that_others_replaced_meanwhile_are_not_the_last_to_be_tried(
+    realm: HandDrivenRealm, tmp_path: Path
+) -> None:
+    await with_a_base(realm, tmp_path / "a")
+    [only] = await realm.base_names()
+    whole = (tmp_path / "bases" / only).read_bytes()
+    (tmp_path / "bases" / only).write_bytes(b"SQLite forma")
+
+    async def replace() -> None:
+        await realm.drop_base(only)
+        again = f"base-{bases.position_of(only):016d}-{'e' * 32}"
+        (tmp_path / "bases" / again).write_bytes(whole)
+
+    realm.when_fetched = replace
+    async with copy_of(realm, tmp_path / "b") as copy, asyncio.timeout(20):
+        await copy.caught_up()
+        assert copy.owner_of(SESSION) == "a"
+
+
 async def test_the_log_keeps_the_end_of_every_unit_that_is_there(
     realm: HandDrivenRealm, tmp_path: Path
 ) -> None:

@@ -14,9 +14,8 @@ from agenthost.cluster.commits import Own, Tell
 from agenthost.cluster.copy import Applied, LocalCopy
 from agenthost.cluster.copy import local_copy as settings
 from agenthost.cluster.copy.list_book import ListLine
-from agenthost.cluster.copy.source import CopyFailed
 from agenthost.cluster.numbers import number
-from agenthost.cluster.realm import RealmReplaced
+from agenthost.cluster.realm import FellBehind, RealmReplaced
 from agenthost.cluster.units import MISC, REALM
 from agenthost.host.store import (
     Append,
@@ -208,7 +207,7 @@ async def test_a_leader_that_is_behind_for_a_moment_is_asked_again(
     await copy.__aexit__(None, None, None)
 
 
-async def test_a_log_that_goes_back_while_it_is_read_fails_the_copy(
+async def test_a_log_that_is_cut_behind_what_was_read_fails_the_copy(
     realm: HandDrivenRealm, tmp_path: Path
 ) -> None:
     realm.append(SESSION)
@@ -218,12 +217,13 @@ async def test_a_log_that_goes_back_while_it_is_read_fails_the_copy(
         realm.first = 5
         realm.last = 4
         realm.append(SESSION)
-        with pytest.raises(CopyFailed, match="away for too long"):
+        with pytest.raises(FellBehind, match="away for too long"):
             await within(copy.failed())
-        with pytest.raises(CopyFailed):
+        with pytest.raises(FellBehind):
             await within(waiting)
-        with pytest.raises(CopyFailed):
+        with pytest.raises(FellBehind):
             await copy.reached(9)
+        assert isinstance(copy.failure, FellBehind)
         assert not copy.is_fresh
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from agenthost.cluster.commits import Commit, RealmWrite, encode_commit
 from agenthost.cluster.copy import LocalCopy, bases
+from agenthost.cluster.copy.realm_source import RealmSource
+from agenthost.cluster.copy.source import LogState
 from agenthost.cluster.realm import Appender, RealmError, RealmLink, RealmReplaced
 from agenthost.cluster.realm.objects import RealmObjects
 from agenthost.host.store import PutBlob
@@ -83,6 +85,46 @@ async def test_a_new_node_takes_a_base_from_the_realm(
             assert blob.data == b"x" * 3_000_000
             # And the log is still fenced where it was.
             await writer.append(said(CHAT, "last"))
+            await copy.reached(writer.last)
+
+
+class CutOnceAsked(RealmSource):
+    """A realm whose log is cut as soon as a node has asked where it begins."""
+
+    def __init__(self, link: RealmLink, folder: Path) -> None:
+        assert link.info is not None
+        super().__init__(link, link.info)
+        self._cutting: LocalCopy | None = copy_of(link, folder)
+
+    async def state(self) -> LogState:
+        state = await super().state()
+        cutting, self._cutting = self._cutting, None
+        if cutting is not None:
+            async with cutting:
+                await cutting.caught_up()
+                cutting._mark()
+                await cutting.make_base()
+        return state
+
+
+async def test_a_node_that_begins_while_the_log_is_cut_takes_a_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bases, "KEPT_MESSAGES", 5)
+    monkeypatch.setattr(bases, "KEPT_SECONDS", -1.0)
+    async with one_server(tmp_path) as servers, realm_link(servers) as link, asyncio.timeout(60):
+        writer = Writer(link)
+        await writer.append(*created(SESSION, CHAT))
+        for n in range(20):
+            await writer.append(said(CHAT, str(n)))
+        source = CutOnceAsked(link, tmp_path / "a")
+        async with LocalCopy(tmp_path / "b", None, None, source=source) as copy:
+            await copy.caught_up()
+            assert (await link.stream_state()).first == writer.last - 5 + 1
+            stored = await copy.store.load_channel(CHAT)
+            assert stored is not None
+            assert len(stored.tail) == 20
+            await writer.append(said(CHAT, "later"))
             await copy.reached(writer.last)
 
 
