@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -38,6 +39,9 @@ _AT_ONCE = 16
 # Seconds for one hand-over besides the time that turns are given.
 _HAND_OVER_SECONDS = 10.0
 _ASK_AGAIN_SECONDS = 0.05
+# How often a node that leaves tries to hand a unit over, and seconds in between.
+_TRIES = 3
+_TRY_AGAIN_SECONDS = 0.5
 
 
 class OwnsUnits(Protocol):
@@ -45,11 +49,15 @@ class OwnsUnits(Protocol):
 
     @property
     def owned(self) -> frozenset[str]:
-        """The units that it decides for."""
+        """The units that it decides for, and whose interrupted turns have ended."""
         ...
 
     async def own(self, unit: str) -> bool:
         """Take charge of a unit; False if somebody else was first."""
+        ...
+
+    async def leave(self) -> None:
+        """Take on nothing more and begin no turn, and wait until what is coming has come."""
         ...
 
     async def give_up(self, unit: str, to: str | None, *, wait: float) -> None:
@@ -297,24 +305,32 @@ class Keeper:
         clock = asyncio.get_running_loop().time
         end = clock() + wait
         gate = asyncio.Semaphore(_AT_ONCE)
+        try:
+            async with asyncio.timeout(_HAND_OVER_SECONDS):
+                await owner.leave()
+        except TimeoutError:
+            log.warning("what is about to become this node's is left to others")
 
         async def hand(unit: str) -> None:
-            to = await self._heir_of(unit)
-            if to is None:
-                return
             # Those whose turns take their time must not hold the others up.
             async with contextlib.nullcontext() if owner.is_busy(unit) else gate:
                 try:
-                    await self._hand_over(owner, unit, to, max(0.0, end - clock()))
+                    to = await self._heir_of(unit)
+                    if to is not None:
+                        await self._hand_over(owner, unit, to, max(0.0, end - clock()))
+                    else:
+                        tries[unit] = _TRIES
                 except Exception as error:
                     # The others are handed over all the same.
-                    log.warning("%s could not be handed to %s: %r", unit, to, error)
+                    log.warning("%s could not be handed over: %r", unit, error)
 
-        seen: set[str] = set()
-        # Some may have been asked for before everybody had heard that this node leaves.
-        while new := owner.owned - seen:
-            seen |= new
-            await asyncio.gather(*map(hand, sorted(new)))
+        tries: Counter[str] = Counter()
+        # Again where it failed; and a chat may have been moved into a session of its own meanwhile.
+        while left := [unit for unit in owner.owned if tries[unit] < _TRIES]:
+            if any(tries[unit] for unit in left):
+                await asyncio.sleep(_TRY_AGAIN_SECONDS)
+            tries.update(left)
+            await asyncio.gather(*map(hand, sorted(left)))
 
     async def _heir_of(self, unit: str) -> str | None:
         provider, directories, _ = await described(self._copy, unit)

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cluster.owner.ledger import OwnerLedger
-from agenthost.cluster.owner.store import CLOSE_SECONDS, OwnerStore
+from agenthost.cluster.owner.store import CLOSE_SECONDS, OwnedElsewhere, OwnerStore
 from agenthost.cluster.units import REALM
 from agenthost.errors import SessionAlreadyExists
 from agenthost.host.channels.root import open_root, take_up_settings
@@ -58,8 +58,14 @@ class OwnerHost(Host):
         """Own sessions as the store's node; for ``host_settings`` see `Host`."""
         super().__init__(store=store, **host_settings)
         self._owner_store = store
-        # One claim or handover of a unit at a time.
+        # One claim or handover of a unit at a time, or the making of one.
         self._locks: dict[str, asyncio.Lock] = {}
+        # Units that are becoming this host's, until what was interrupted in them has ended.
+        self._coming: set[str] = set()
+        # Units that go to others once their turns are over.
+        self._going: set[str] = set()
+        # Whether everything is about to go.
+        self._is_leaving = False
         # What runs as long as this node leads.
         self._leading: list[asyncio.Task[Any]] = []
         self._shared_changed = asyncio.Event()
@@ -73,8 +79,8 @@ class OwnerHost(Host):
 
     @property
     def owned(self) -> frozenset[str]:
-        """The units that this host owns now."""
-        return frozenset(self._owner_store.owned)
+        """The units that this host owns and has taken up."""
+        return frozenset(self._owner_store.owned - self._coming)
 
     def is_busy(self, unit: str) -> bool:
         """Say whether a turn of a unit runs here."""
@@ -122,8 +128,10 @@ class OwnerHost(Host):
             make_ledger=OwnerLedger,
         )
         core.turns.may_act = self._may_act
-        core.sessions.claim = self._claim_new
+        core.sessions.claimed = self._claim_new
+        core.chats.is_held = self._is_held
         core.changesets.book.machine = self.node
+        core.directory.on_read(self._expect_owned)
         core.directory.on_loaded(self._watch_agent)
         core.directory.on_forgotten(lambda channel: self._tell_gone(core, channel))
         self._owner_store.router.home_of_new = core.canvases.tell_homes()
@@ -158,21 +166,41 @@ class OwnerHost(Host):
     async def own(self, unit: str) -> bool:
         """Own a unit from now on, whoever did before; False if somebody else was faster.
 
-        Turns that were interrupted in it end with an error.
+        Turns that were interrupted in it end with an error. None begins before they have: whoever
+        sends one is told to try again.
         """
         async with self._alone(unit):
-            if unit in self._owner_store.owned:
+            if unit in self.owned:
                 return True
-            if not await self._owner_store.claim(unit):
+            if self._is_leaving:
                 return False
-            if unit != REALM:
+            # Stays there if anything fails, so that whoever asks next does it all.
+            self._coming.add(unit)
+            is_ours = await self._owner_store.claim(unit)
+            if is_ours and unit != REALM:
                 core = self.core
                 await core.drafts.take_up(unit)
                 await core.turns.end_interrupted(core.store, core.directory, unit)
                 # Whoever is told who owns it finds them ended.
                 await core.writer.ledger.settle()
-                await core.chats.go_on(unit)
-            return True
+            self._coming.discard(unit)
+            if is_ours and unit != REALM:
+                await self.core.chats.go_on(unit)
+            return is_ours
+
+    async def leave(self) -> None:
+        """Take on nothing more, and begin no turn: what is sent or queued waits for who is next.
+
+        Turns that run go on. When this returns, nothing is becoming this host's any more.
+        """
+        self._is_leaving = True
+        self.core.automations.close()
+        for unit in list(self._coming):
+            async with self._alone(unit):
+                pass
+        for session in self.core.directory.loaded(SESSION):
+            # Those that were made here were not looked at yet.
+            self._watch_agent(session)
 
     async def give_up(
         self, unit: str, to: str | None, *, wait: float, reason: str | None = None
@@ -186,7 +214,7 @@ class OwnerHost(Host):
             if unit not in self._owner_store.owned:
                 return
             core = self.core
-            core.chats.leaving.add(unit)
+            self._going.add(unit)
             session = core.directory.get(unit, SESSION)
             if session is not None:
                 # One that was made here was not looked at yet.
@@ -206,7 +234,7 @@ class OwnerHost(Host):
                     core.directory.let_go(channel)
                 await self._owner_store.release(unit, to)
             finally:
-                core.chats.leaving.discard(unit)
+                self._going.discard(unit)
                 if unit in self._owner_store.owned:
                     core.tasks.start(core.chats.go_on(unit), f"go on with {unit}")
 
@@ -248,15 +276,27 @@ class OwnerHost(Host):
     @contextlib.asynccontextmanager
     async def _alone(self, unit: str) -> AsyncIterator[None]:
         lock = self._locks.setdefault(unit, asyncio.Lock())
-        async with lock:
-            yield
-        # Others may have come to wait for it.
-        if not lock.locked() and self._locks.get(unit) is lock:
-            del self._locks[unit]
+        try:
+            async with lock:
+                yield
+        finally:
+            # Others may have come to wait for it.
+            if not lock.locked() and self._locks.get(unit) is lock:
+                del self._locks[unit]
 
-    async def _claim_new(self, session: str) -> None:
-        if not await self._owner_store.claim_new(session):
-            raise SessionAlreadyExists(f"{session} is in use")
+    @contextlib.asynccontextmanager
+    async def _claim_new(self, session: str) -> AsyncIterator[None]:
+        """Own a session that the block makes; nobody gives it up before that is done."""
+        async with self._alone(session):
+            if self._is_leaving:
+                raise OwnedElsewhere(session, None)
+            self._coming.add(session)
+            try:
+                if not await self._owner_store.claim_new(session):
+                    raise SessionAlreadyExists(f"{session} is in use")
+                yield
+            finally:
+                self._coming.discard(session)
 
     def _channels_of(self, core: HostCore, unit: str) -> list[AnyChannel]:
         """Return the channels of a unit that are in memory, those that hold others last."""
@@ -279,6 +319,14 @@ class OwnerHost(Host):
         while not self._owner_store.copy.is_fresh:  # noqa: ASYNC110
             await asyncio.sleep(FRESH_INTERVAL)
 
+    def _is_held(self, session: str) -> bool:
+        """Say whether turns of a session wait until it has come, or has gone elsewhere."""
+        return self._is_leaving or session in self._going or session in self._coming
+
+    def _expect_owned(self, channel: AnyChannel, since: int) -> None:
+        """Refuse what was given up while it was being read."""
+        self._owner_store.check(channel.uri)
+
     def _watch_agent(self, channel: AnyChannel) -> None:
         """Have new turns refused where a session's agent does not live on this node."""
         if channel.kind is SESSION:
@@ -290,8 +338,8 @@ class OwnerHost(Host):
             core.writer.notify(channel, CHANNEL_GONE, {"channel": channel.uri})
 
     def _why_no_turns(self, session: AnyChannel) -> str | None:
-        if session.uri in self.core.chats.leaving:
-            # Whoever passed it on sends it to the next owner.
+        if self._is_held(session.uri):
+            # Whoever passed it on sends it again, to whoever is the owner then.
             return f"{session.uri} {OWNED_ELSEWHERE}"
         provider = session.state["provider"]
         if provider in self._agents:

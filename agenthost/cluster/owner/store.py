@@ -375,7 +375,7 @@ class OwnerStore(NumberedStore):
             self.owned.discard(session)
             self._appends.close(session)
 
-    def _check(self, channel: str) -> None:
+    def check(self, channel: str) -> None:
         """Raise OwnedElsewhere where another node says what a channel is like."""
         unit = self.router.unit_of(channel)
         if unit is not None and unit != MISC and unit not in self.owned and channel != ROOT:
@@ -401,7 +401,7 @@ class OwnerStore(NumberedStore):
             OwnedElsewhere: it is another node's.
         """
         read = self._read
-        self._check(channel)
+        self.check(channel)
         return await read.load_channel(channel, at_most)
 
     async def load_whole(
@@ -413,7 +413,7 @@ class OwnerStore(NumberedStore):
             OwnedElsewhere: it is another node's.
         """
         read = self._read
-        self._check(channel)
+        self.check(channel)
         return await read.load_whole(channel, buckets, owners)
 
     async def channel_positions(self, channels: Collection[str]) -> dict[str, int]:

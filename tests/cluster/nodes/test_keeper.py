@@ -27,6 +27,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("BEAT_SECONDS", "DEATH_SECONDS", "_COUNTED_SECONDS", "_CERTAIN_SECONDS"):
         monkeypatch.setattr(beats, name, getattr(beats, name) / 20)
     monkeypatch.setattr(keeper, "_LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(keeper, "_TRY_AGAIN_SECONDS", 0.02)
 
 
 class SharedLog:
@@ -86,6 +87,9 @@ class Machine:
         self.owned: frozenset[str] = frozenset()
         self.led = 0
         self.given_up: list[tuple[str, float]] = []
+        # How many hand-overs fail before one succeeds.
+        self.failures = 0
+        self.is_leaving = False
         agents: Any = [{"provider": "demo", "models": []}]
         self.nodes = Nodes(
             self.link,
@@ -116,8 +120,15 @@ class Machine:
         self.owned |= {unit}
         return True
 
+    async def leave(self) -> None:
+        self.is_leaving = True
+
     async def give_up(self, unit: str, to: str | None, *, wait: float) -> None:
+        assert self.is_leaving or not self.keeper.is_draining
         self.given_up.append((unit, wait))
+        if self.failures:
+            self.failures -= 1
+            raise TimeoutError
         self.owned -= {unit}
         self.log.append(unit, to)
 
@@ -219,6 +230,23 @@ async def test_a_node_that_leaves_hands_over_all_it_has() -> None:
         assert all(wait > 0 for _, wait in a.given_up)
         assert {X, Y, REALM} <= b.owned | c.owned
         assert await b.claims.owner(X) == log.owners[X] != "a"
+
+
+async def test_a_node_that_leaves_tries_again_what_could_not_be_handed_over() -> None:
+    log = SharedLog()
+    async with machines(log, "a", "b") as (a, b):
+        await until(lambda: log.owners.get(REALM) is not None)
+        for unit in (X, Y):
+            await a.own(unit)
+        a.failures = 2
+        await a.keeper.drain(5.0)
+        assert not a.owned
+        assert {X, Y, REALM} <= b.owned
+        # And it leaves although it cannot get rid of something.
+        await b.own(X)
+        b.failures = 100
+        await b.keeper.drain(0.0)
+        assert X in b.owned
 
 
 async def test_a_lone_node_keeps_what_it_has() -> None:

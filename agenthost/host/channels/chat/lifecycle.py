@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -82,8 +82,8 @@ class ChatRegistry:
         self._directory = directory
         self._effects = effects
         self._clock = clock
-        # Sessions that are about to go to another host, where their queues go on.
-        self.leaving: set[str] = set()
+        # Says whether the turns of a session wait, until it has come to this host or left it.
+        self.is_held: Callable[[str], bool] = lambda session: False
         effects.on(RememberAuthor, lambda e: self.remember_author(e.chat, e.message_id, e.author))
         effects.on(KeepAttachments, lambda e: self.keep_attachments(e.chat, e.action, e.sender))
         effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
@@ -172,7 +172,18 @@ class ChatRegistry:
         chat = self._register(session, state, history)
         if message is not None:
             self.show_attached(message)
-            self.start_turn(chat, message, starter)
+            if self.is_held(session.uri):
+                self._queue(chat, message, starter)
+            else:
+                self.start_turn(chat, message, starter)
+
+    def _queue(self, chat: ChatChannel, message: Message, author: Starter) -> None:
+        """Let a message be the next of a chat whose turns wait."""
+        id = str(uuid.uuid4())
+        queued = {"type": "chat/pendingMessageSet", "kind": "queued", "id": id}
+        self._writer.apply(chat, {**queued, "message": dict(message)})
+        self.remember_author(chat, id, author)
+        self.start_next_queued(chat)
 
     async def dispose(self, uri: str) -> None:
         """Carry out ``disposeChat``."""
@@ -242,7 +253,7 @@ class ChatRegistry:
         queue = chat.state.get("queuedMessages")
         if not queue or chat.state.get("activeTurn") is not None:
             return
-        if chat.session in self.leaving:
+        if chat.session is not None and self.is_held(chat.session):
             self._writer.ledger.write(PutRecord(HELD_QUEUES, chat.uri, chat.session.encode()))
             return
         first = queue[0]

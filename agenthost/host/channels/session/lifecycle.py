@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, ParamSpec, Protocol, TypeVar, cast
 
@@ -137,9 +138,9 @@ class SessionRegistry:
         self._loops = loops
         self._default_directory = default_directory
         self._setting = setting
-        # Awaited before a session is made, where others make sessions too; raises WireError if
-        # its name is one of theirs.
-        self.claim: Callable[[str], Awaitable[None]] | None = None
+        # Entered while a session is made, where others make sessions too; raises WireError if its
+        # name is one of theirs.
+        self.claimed: Callable[[str], AbstractAsyncContextManager[None]] = lambda uri: nullcontext()
 
     def agent(self, provider: str | None) -> Agent:
         """Return the agent of that provider id, or the default one."""
@@ -215,22 +216,21 @@ class SessionRegistry:
             self._choose_again(existing, state)
             return
         history = await self._chats.with_own_content(history, uri)
-        if self.claim is not None:
-            await self.claim(uri)
-        for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
-            if is_root(name) or await self._directory.find(name) or self._directory.get(name):
-                raise SessionAlreadyExists(f"{name} is in use")
-        session = self._begin(uri, state)
-        self._participants.add(session, starter.principal)
-        if source is not None:
-            self._place_records.inherit(session, source)
-            inherit_decisions(self._writer.ledger, session, source)
-        else:
-            self._place_records.begin(session, by_owner=trusted)
-        self._chats.add_default(session, history)
-        self.announce(session, project)
-        if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
-            self._drafts.add(uri, starter.client_id or "")
+        async with self.claimed(uri):
+            for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
+                if is_root(name) or await self._directory.find(name) or self._directory.get(name):
+                    raise SessionAlreadyExists(f"{name} is in use")
+            session = self._begin(uri, state)
+            self._participants.add(session, starter.principal)
+            if source is not None:
+                self._place_records.inherit(session, source)
+                inherit_decisions(self._writer.ledger, session, source)
+            else:
+                self._place_records.begin(session, by_owner=trusted)
+            self._chats.add_default(session, history)
+            self.announce(session, project)
+            if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
+                self._drafts.add(uri, starter.client_id or "")
 
     def begin_beside(self, source: SessionChannel, uri: str, chat: ChatChannel) -> SessionChannel:
         """Make a session like another, under a new name, for a chat that comes from there.
@@ -326,25 +326,24 @@ class SessionRegistry:
         if packed is None:
             raise SessionNotFound(f"there is no session {uri} in the trash")
         states = [chat["state"] for chat in packed["chats"]]
-        if self.claim is not None:
-            await self.claim(uri)
-        for name in (uri, annotations_uri(uri), *(state["resource"] for state in states)):
-            if await self._directory.find(name) is not None or self._directory.get(name):
-                raise AlreadyExists(f"{name} is in use")
-        session = self._directory.create(uri, SESSION, packed["state"])
-        self._directory.create(annotations_uri(uri), ANNOTATIONS, packed["annotations"], uri)
-        extra_of(session).decided = packed.get("decided", {})
-        self._participants.add(session, *packed.get("participants", ()))
-        for chat in packed["chats"]:
-            self._chats.restore_from_trash(
-                session, chat["state"], chat["context"], chat["attached"]
-            )
-        self._trash.drop(uri)
-        self._catalogue.add(session, packed["createdAt"], packed["annotations"])
-        self._tell_run(session, is_gone=False)
-        await self._place_records.restore(session)
-        self._git.refresh(session)
-        self._effects.carry_out(CustomizationsMayDiffer(session, "loaded"))
+        async with self.claimed(uri):
+            for name in (uri, annotations_uri(uri), *(state["resource"] for state in states)):
+                if await self._directory.find(name) is not None or self._directory.get(name):
+                    raise AlreadyExists(f"{name} is in use")
+            session = self._directory.create(uri, SESSION, packed["state"])
+            self._directory.create(annotations_uri(uri), ANNOTATIONS, packed["annotations"], uri)
+            extra_of(session).decided = packed.get("decided", {})
+            self._participants.add(session, *packed.get("participants", ()))
+            for chat in packed["chats"]:
+                self._chats.restore_from_trash(
+                    session, chat["state"], chat["context"], chat["attached"]
+                )
+            self._trash.drop(uri)
+            self._catalogue.add(session, packed["createdAt"], packed["annotations"])
+            self._tell_run(session, is_gone=False)
+            await self._place_records.restore(session)
+            self._git.refresh(session)
+            self._effects.carry_out(CustomizationsMayDiffer(session, "loaded"))
 
     async def purge(self, uri: str) -> None:
         """Delete a session in the trash for good."""
