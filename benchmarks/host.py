@@ -92,9 +92,12 @@ async def running(
         url = await host.listen(port=0)
         core = host.core
         # Not where the benchmark was started: checkpoints of a repository are not what it measures.
+        # Nor beside the store: the host watches a session's folder, and would see every commit.
+        empty = folder / "empty"
+        empty.mkdir()
         created = {
             "channel": SESSION,
-            "workingDirectories": [folder.as_uri()],
+            "workingDirectories": [empty.as_uri()],
             "_meta": {"agenthost.keep": True},
         }
         await core.sessions.create(created, Starter("benchmark"), Role.OWNER)
