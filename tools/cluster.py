@@ -42,7 +42,9 @@ def main(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     if args.fresh:
         shutil.rmtree(args.folder, ignore_errors=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Also where whoever started it ignores Ctrl-C, as shells do for what runs in the background.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     processes: list[subprocess.Popen[bytes]] = []
     try:
         urls = start_servers(args.folder, processes)

@@ -75,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"sessions": migrated.sessions, "channels": migrated.channels}))
     else:
         where = f"the realm “{args.realm}”" if args.to else str(data_dir)
-        print(f"Copied {migrated.sessions:,} sessions to {where}.")
+        noun = "session" if migrated.sessions == 1 else "sessions"
+        print(f"Copied {migrated.sessions:,} {noun} to {where}.")
     return OK
 
 
