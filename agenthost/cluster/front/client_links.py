@@ -109,6 +109,7 @@ class ClientLinks:
             connection.version,
             connection.locale,
             connection.program,
+            connection.arrival,
         )
         root = connection.core.directory.root
         await peer.open(client, [ROOT] if root in connection.subscriptions else [])

@@ -41,6 +41,8 @@ class LinkedClient:
     version: str = NEWEST
     locale: str | None = None
     program: str = ""
+    # How often it had come to the realm when it came over the connection that is spoken for.
+    arrival: int = 0
 
 
 class OwnerPeer:
@@ -73,6 +75,7 @@ class OwnerPeer:
             "capabilities": client.capabilities,
             "initialSubscriptions": list(subscriptions),
             "_spoken": client.version,
+            "_arrival": client.arrival,
         }
         if client.locale is not None:
             params["locale"] = client.locale

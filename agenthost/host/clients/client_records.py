@@ -75,6 +75,13 @@ def _decode(client_id: str, stored: bytes) -> ClientRecord:
     return record
 
 
+def _came_later(one: Connection, other: Connection) -> bool:
+    """Say whether a client came over one connection after it had come over the other."""
+    if one.hears_logs_elsewhere and one.arrival != other.arrival:
+        return one.arrival > other.arrival
+    return one.accepted_at > other.accepted_at
+
+
 class Clients:
     """All clients the host has met."""
 
@@ -168,10 +175,11 @@ class Clients:
         """Make this the client's live connection; return the one that must end.
 
         That is the one accepted earlier, even if its handshake took longer: a link that was cut
-        may still be answered when its successor is up already.
+        may still be answered when its successor is up already. Where nodes speak for clients, it
+        is the one of the node that the client has left.
         """
         other = self._live.get(connection.client_id)
-        if other is not None and other.accepted_at > connection.accepted_at:
+        if other is not None and _came_later(other, connection):
             return connection
         self._live[connection.client_id] = connection
         return other if other is not connection else None

@@ -82,6 +82,9 @@ class Connection:
         self.name = name
         # Of two connections of one client the one accepted later counts.
         self.accepted_at = core.clock.monotonic()
+        # How often the client had come, to any node, when it came over this connection. Where
+        # others speak for clients this comes first: one it has left may reach us after the next.
+        self.arrival = 0
         self.peer = Peer("host")
         # The rung it speaks; set by the handshake.
         self.version = NEWEST
@@ -166,6 +169,7 @@ class Connection:
         self.capabilities = record.capabilities
         self.locale = record.locale
         self.program = record.program
+        self.arrival = record.arrivals
         if self._on_established is not None:
             self._on_established()
         self.core.active_clients.arrived(self.client_id)

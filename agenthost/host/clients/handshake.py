@@ -65,6 +65,8 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
         params.get("locale"),
         params.get("clientInfo", {}).get("name", ""),
     )
+    if connection.hears_logs_elsewhere:
+        record.arrivals = raw.get("_arrival", 0)
     core.clients.came(record)
     connection.establish(record)
     if connection.hears_logs_elsewhere:

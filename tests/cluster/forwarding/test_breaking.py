@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,13 @@ import pytest
 from agenthost.cluster.front import forwarding, ledger, owner_peer, pending
 from agenthost.cluster.front.pending import NOBODY, PendingActions
 from agenthost.host.store import Append
+from agenthost.host.trust import LOCAL_OWNER
 from agenthost.protocol import SUPPORTED_VERSIONS
-from tests.cluster.forwarding.bed import bed, until
+from agenthost.protocol.versions import NEWEST
+from agenthost.transport import TransportClosed, memory_pair
+from tests.cluster.forwarding.bed import Bed, bed, until
 from tests.cluster.front.feeding import Stream
+from tests.host.test_embedding import MemoryClient
 from tests.wire.client import ROOT, open_client
 from tests.wire.mirrors import assert_mirrors
 
@@ -201,3 +206,42 @@ async def test_what_was_done_after_its_client_came_back_is_known_when_it_is_sent
 def _started(stream: Stream) -> list[Append]:
     writes = (write for message in stream.messages for _, write in message.writes)
     return [w for w in writes if isinstance(w, Append) and b'"chat/turnStarted"' in w.action]
+
+
+async def test_a_node_that_a_client_has_left_cannot_take_it_away_from_the_one_it_is_at(
+    tmp_path: Path,
+) -> None:
+    async with bed(tmp_path) as realm, realm.client("ann", ROOT) as ann:
+        await ann.ready_session(SESSION)
+        [now] = [each for each in realm.owner.connections if each.client_id == "ann"]
+        # A link of the node before, on its way for longer than the one that came behind it.
+        async with link_of(realm, "ann", now.arrival - 1) as late:
+            assert "superseded" in (await ended(late)).reason
+        await ann.ready_session(f"{SESSION}2")
+        # And the next node takes over from this one.
+        async with link_of(realm, "ann", now.arrival + 1) as next_one:
+            assert "superseded" in (await ann.end())[1]
+            await next_one.request("ping")
+
+
+@asynccontextmanager
+async def link_of(realm: Bed, client_id: str, arrival: int) -> AsyncIterator[MemoryClient]:
+    """Open a link to the owner as a node does for its client."""
+    near, far = memory_pair()
+    serving = asyncio.create_task(realm.owner.serve(far, LOCAL_OWNER, hears_logs_elsewhere=True))
+    client = MemoryClient(near)
+    asked = {"protocolVersions": [NEWEST], "clientId": client_id, "_arrival": arrival}
+    client.send(id=0, method="initialize", params={"channel": ROOT, **asked})
+    try:
+        yield client
+    finally:
+        await near.close()
+        await serving
+
+
+async def ended(client: MemoryClient) -> TransportClosed:
+    try:
+        while True:
+            await client.receive()
+    except TransportClosed as closed:
+        return closed
