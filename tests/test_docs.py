@@ -124,7 +124,7 @@ async def run(block: Block, names: Json) -> list[str]:
         asyncio.ensure_future(speaks.wait()),
     }
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()

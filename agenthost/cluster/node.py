@@ -43,7 +43,6 @@ from agenthost.cluster.realm import (
 )
 from agenthost.cluster.units import REALM
 from agenthost.errors import AgentHostError
-from agenthost.host.push.watch import PushWatch
 from agenthost.host.startup import server_info
 from agenthost.tasks import Tasks
 from agenthost.version import __version__
@@ -411,10 +410,8 @@ class ClusterNode:
     def _watch_front(self, front: FrontHost) -> None:
         """Have the front tell people, and those who watch machines, of the realm."""
         core, copy = front.core, self._copy
-        watch = core.catalogue.observer
-        if isinstance(watch, PushWatch):
-            # Everybody watches, so that whoever leads next knows what was told.
-            watch.sends, watch.is_seen = self._leads, self._nodes.is_seen
+        # Everybody watches, so that whoever leads next knows what was told.
+        core.push_watch.sends, core.push_watch.is_seen = self._leads, self._nodes.is_seen
         core.machines = RealmMachines(
             self._nodes, copy, self._claims, self.name, lambda: self._ailment() or None
         )

@@ -49,6 +49,7 @@ from agenthost.host.log.kind import Handler
 from agenthost.host.log.writer import Writer
 from agenthost.host.mcp.servers import McpServers
 from agenthost.host.push.book import PushBook
+from agenthost.host.push.watch import PushWatch
 from agenthost.host.root_config import RootConfig
 from agenthost.host.store import Store
 from agenthost.host.telemetry import Telemetry
@@ -117,6 +118,7 @@ class HostCore:
     access: NamedTokens
     # What browsers are pushed that want it.
     push_book: PushBook
+    push_watch: PushWatch
     tasks: Tasks
     clock: Clock
     agents: Mapping[str, Agent]

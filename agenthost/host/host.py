@@ -307,6 +307,7 @@ class Host:
         check_bind(host, has_token=gate is not None)
         door = gate or Gate(None)
         self._gates.append(door)
+        self.core.push_watch.open()
         limits = self._settings.limits
         rates = PrincipalRates(limits, asyncio.get_running_loop().time())
         server = WebSocketServer(

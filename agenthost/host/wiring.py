@@ -168,7 +168,7 @@ def wire(
     canvases = Canvases(writer, directory, effects)
     clients = Clients(store, ledger)
     push_book = push_book or PushBook(settings.push_file)
-    catalogue.observer = PushWatch(
+    catalogue.observer = push_watch = PushWatch(
         push_book,
         PushSender(clock, settings.push_connector),
         tasks,
@@ -350,6 +350,7 @@ def wire(
         credentials=credentials,
         access=NamedTokens(settings.token_book),
         push_book=push_book,
+        push_watch=push_watch,
         tasks=tasks,
         clock=clock,
         agents=settings.agents,

@@ -102,12 +102,12 @@ async def test_a_call_that_somebody_gives_up_is_cancelled_at_its_server() -> Non
     async with begin_mcp_call(turn, mcp.tools[0]) as call:
         await call.start()
         running = asyncio.create_task(run_mcp_call(turn, mcp.tools[0], call, {}))
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 60)
         result = {"success": False, "pastTenseMessage": "gave up"}
         port.answer("Complete", result=result)
         with pytest.raises(AgentError, match="somebody gave up"):
             await running
-        await asyncio.wait_for(mcp.cancelled.wait(), 5)
+        await asyncio.wait_for(mcp.cancelled.wait(), 60)
 
 
 def test_what_a_server_calls_its_tool_stays_one_line_in_a_question() -> None:

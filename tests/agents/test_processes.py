@@ -22,6 +22,7 @@ from agenthost.agents.processes import (
     run_command,
 )
 from tests.children import gone
+from tests.time_limits import TimeLimits
 
 PATIENCE = 60.0
 SECRETS = [
@@ -278,14 +279,17 @@ async def test_cancelling_at_any_early_moment_leaves_nobody(tmp_path: Path) -> N
 
 
 @needs_pidfd
-async def test_when_the_time_is_up_everybody_is_ended_first() -> None:
-    printed = Printed()
+async def test_when_the_time_is_up_everybody_is_ended_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits, printed = TimeLimits(monkeypatch), Printed()
+    command = "echo $$; sleep 1000 & echo $!; sleep 1000"
+    running = asyncio.create_task(run_command(command, on_output=printed, timeout=500))
+    pids = await printed.numbers(2)
+    limits.run_out(500)
     with pytest.raises(TimeoutError):
-        await run_command(
-            "echo $$; sleep 1000 & echo $!; sleep 1000", on_output=printed, timeout=0.6
-        )
-    for pid in await printed.numbers(2):
-        await gone(pid)
+        await running
+    await gone(*pids)
 
 
 @needs_pidfd

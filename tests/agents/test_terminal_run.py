@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -22,6 +23,8 @@ from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn_port import TerminalEnd
 from tests.agents.fakes import FakePort, make_turn
 from tests.children import gone
+from tests.flags import eventually
+from tests.time_limits import TimeLimits
 
 _T = TypeVar("_T")
 Json = dict[str, Any]
@@ -48,7 +51,7 @@ async def terminal_shown(port: FakePort) -> Json:
         blocks = port.call.get("content") or () if port.parts else ()
         return next((block for block in blocks if block["type"] == "terminal"), None)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         return await port.wait_for(look)
 
 
@@ -80,14 +83,19 @@ async def test_what_was_shown_before_stays_beside_the_terminal() -> None:
     assert block["title"] == "echo 'two words'"
 
 
-async def test_a_command_that_takes_too_long_is_ended_and_the_call_fails() -> None:
-    port = FakePort()
+async def test_a_command_that_takes_too_long_is_ended_and_the_call_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits, port, begun = TimeLimits(monkeypatch), FakePort(), tmp_path / "begun"
+    running = run(port, f"echo begun; touch {begun}; sleep 1000", timeout=500)
+    await eventually(begun.exists)
+    limits.run_out(500)
     with pytest.raises(TimeoutError):
-        await run(port, "echo begun; sleep 1000", timeout=0.5)
+        await running
     block, _ = port.call["content"]
     assert block["result"]["exitCode"] == 129
     assert port.call["error"] == {
-        "message": "the command took longer than 0.5 seconds",
+        "message": "the command took longer than 500 seconds",
         "code": "timeout",
     }
 

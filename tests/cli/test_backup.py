@@ -135,7 +135,7 @@ def test_a_backup_that_is_told_to_end_leaves_no_copy_of_the_store(
         process.stdout.read(1)
         assert list(scratch.iterdir())
         process.terminate()
-        assert process.wait(30) == 128 + signal.SIGTERM
+        assert process.wait(60) == 128 + signal.SIGTERM
     assert not list(scratch.iterdir())
 
 
@@ -154,7 +154,7 @@ def test_a_restore_that_is_told_to_end_leaves_nothing_of_the_backup(
             assert time.monotonic() < end
             time.sleep(0.02)
         process.terminate()
-        assert process.wait(30) == 128 + signal.SIGTERM
+        assert process.wait(60) == 128 + signal.SIGTERM
     assert [path.name for path in target.iterdir()] == ["agenthost.sqlite.lock"]
 
 

@@ -29,7 +29,7 @@ def test_shells_can_read_their_scripts(shell: str, tmp_path: Path) -> None:
     file = tmp_path / "script"
     file.write_text(text)
     done = subprocess.run(
-        [program, READS_ONLY[shell], str(file)], capture_output=True, text=True, timeout=30
+        [program, READS_ONLY[shell], str(file)], capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -95,7 +95,7 @@ async def test_a_pager_ends_with_who_started_it(
         yield from ((("", "row"),) for _ in count())
 
     paging = asyncio.create_task(page(rows(), title="t", screen=None))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await begun.wait()
         # Until it is what it will be.
         await asyncio.sleep(0.3)

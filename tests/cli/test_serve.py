@@ -64,7 +64,7 @@ def agenthost(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.Complet
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": f"{Path(__file__).parents[2]}{os.pathsep}{cwd}"},
     )
@@ -143,7 +143,7 @@ def test_the_installed_command_is_this_one(tmp_path: Path) -> None:
     command = Path(sys.executable).with_name("agenthost")
     if not command.exists():
         pytest.skip("the package is not installed here, so there is no command")
-    done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=60)
     assert done.stdout == f"agenthost {__version__}\n"
 
 

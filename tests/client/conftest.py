@@ -15,5 +15,5 @@ from tests.wire.agents import Puppet
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with World(Demo(), Puppet(), default_directory=tmp_path) as made, asyncio.timeout(30):
+    async with World(Demo(), Puppet(), default_directory=tmp_path) as made, asyncio.timeout(60):
         yield made

@@ -73,7 +73,7 @@ async def test_whoever_watches_sees_every_step() -> None:
                 if seen[-1] == ["Other"]:
                     return
 
-        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
             tasks.create_task(watch())
             made = await client.automations.create(BY_HAND)
             await client.automations.update(made["resource"], {"title": "Other"})

@@ -188,7 +188,7 @@ async def test_what_a_cancelled_turn_took_counts_both_legs_and_not_the_pause(by_
 async def test_a_turn_that_stumbles_is_one_turn_for_all_who_look_on(
     tmp_path: Path, version: str
 ) -> None:
-    async with asyncio.timeout(30), World(Chatter(), default_directory=tmp_path) as world:
+    async with asyncio.timeout(60), World(Chatter(), default_directory=tmp_path) as world:
         client = await world.join("a", version)
         _, chat = await open_chat(client)
         others = [await world.join(older, older) for older in SUPPORTED_VERSIONS]
@@ -215,7 +215,7 @@ async def test_a_turn_that_stumbles_is_one_turn_for_all_who_look_on(
 async def test_a_turn_is_resumed_by_a_client_that_sees_only_the_end_of_a_chat(
     tmp_path: Path,
 ) -> None:
-    async with asyncio.timeout(30), World(Chatter(), default_directory=tmp_path) as world:
+    async with asyncio.timeout(60), World(Chatter(), default_directory=tmp_path) as world:
         session, chat = await open_chat(await world.join("a"))
         for _ in range(3):
             await chat.ask("say 1")

@@ -35,7 +35,7 @@ async def proxy(
 
 
 def fetch(url: str, **headers: str) -> tuple[int, str]:
-    with urlopen(Request(url, headers=headers), timeout=30) as answer:
+    with urlopen(Request(url, headers=headers), timeout=60) as answer:
         return answer.status, answer.headers.get_content_type()
 
 

@@ -23,7 +23,7 @@ def built(clone: Path, *options: str, **variables: str) -> subprocess.CompletedP
         env=environment,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
     )
 
 

@@ -11,7 +11,15 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from agenthost.client import ConfirmationNeeded
-from tests.web.browsing import DESKTOP, Tab, at_host, context_of, new_session, page_required
+from tests.web.browsing import (
+    DESKTOP,
+    PATIENCE,
+    Tab,
+    at_host,
+    context_of,
+    new_session,
+    page_required,
+)
 from tests.wire.hosting import ServedHost
 
 pytestmark = [page_required, pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -32,7 +40,7 @@ async () => {
 
 async def shown(tab: Tab, count: int) -> list[list[str]]:
     """Wait until as many notifications are shown; return title, text and tag of each."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE / 1000):
         while True:
             found: list[list[str]] = await tab.page.evaluate(SHOWN)
             if len(found) == count:

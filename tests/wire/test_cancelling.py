@@ -38,7 +38,7 @@ pytestmark = [
 Json = dict[str, Any]
 
 # Seconds in which a turn that is cancelled has ended for everybody; what it waits for takes 1,000.
-SOON = 20.0
+SOON = 60.0
 # A shell, a child that it leaves to itself, and one that has a child of its own: all print their
 # ids and would run for a long time.
 COMMAND = "echo $$; sleep 1000 & echo $!; sh -c 'echo $$; sleep 1000; true'"

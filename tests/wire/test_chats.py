@@ -282,8 +282,8 @@ async def test_a_disposed_chat_is_gone_and_others_go_on(shared_host: ServedHost)
         for channel in (chat, other):
             await client.start_turn(channel, "same id", "/slow 60")
         assert await client.request("disposeChat", channel=other) is None
-        removed = client.envelopes[session][-1]["action"]
-        assert removed == {"type": "session/chatRemoved", "chat": other}
+        removed = {"type": "session/chatRemoved", "chat": other}
+        assert removed in [envelope["action"] for envelope in client.envelopes[session]]
         assert [entry["resource"] for entry in client.states[session]["chats"]] == [chat]
         assert client.states[session]["defaultChat"] == chat
         for target in (other, session, "ahp-root://", "c:/never"):

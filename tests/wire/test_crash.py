@@ -6,8 +6,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.wire.client import ROOT, WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, serve
 from tests.wire.mirrors import assert_ascending, assert_mirrors, idle, texts
@@ -244,5 +242,3 @@ class Sleepy(Agent):
     async def run(self, turn):
         pass
 """
-
-pytestmark = pytest.mark.timeout(60)

@@ -214,5 +214,5 @@ async def test_a_host_that_ends_during_a_command_leaves_no_child(
         pids = await numbers_printed(chat.client, chat.uri, 2)
         assert all(map(is_alive, pids))
         await host.stop(number)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await gone(*pids)

@@ -23,8 +23,9 @@ VERSIONS = ("1.0.0", "0.9.0", "0.8.0", "0.7.0", "0.5.0")
 SESSION = "ahp-session:/s1"
 STOPPING = "the host is shutting down"
 
-# Seconds that stopping may take.
-PROMPT = 20.0
+# Seconds after which a host will not stop any more. One that takes ten is ended by itself, with
+# another code than a clean stop has.
+PROMPT = 60.0
 
 # What a host leaves behind when it has stopped, and nothing else.
 KEPT = {"agenthost.sqlite", "agenthost.sqlite.lock", "token", "workspace", "logs"}

@@ -79,6 +79,17 @@ def read_again(client: WireClient) -> None:
     client.socket.transport.resume_reading()
 
 
+async def given_up(host: ServedHost) -> None:
+    """Wait until the host has given a client up, which it then tells why for a while only."""
+    await eventually(lambda: " bytes wait for it" in host.output)
+
+
+async def read_once_given_up(client: WireClient, host: ServedHost) -> None:
+    """Read again not before the host has given a client up, however fast the others were."""
+    await given_up(host)
+    read_again(client)
+
+
 async def test_a_subscriber_that_stops_reading_is_told_why_and_resumes(host: ServedHost) -> None:
     async with (
         open_client(host.url, "talker") as talker,
@@ -93,15 +104,14 @@ async def test_a_subscriber_that_stops_reading_is_told_why_and_resumes(host: Ser
             await client.snapshot(chat)
         stop_reading(sleeper)
         before = memory(host, "VmRSS")
-        await talker.run_turn(chat, "t1", f"/stream {DELTAS} {SIZE}")
-        await watcher.turn_end(chat, "t1")
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(read_once_given_up(sleeper, host))
+            await talker.run_turn(chat, "t1", f"/stream {DELTAS} {SIZE}")
+            await watcher.turn_end(chat, "t1")
         assert memory(host, "VmHWM") - before < MOST_GROWTH
         for client in (talker, watcher):
             assert heard(client, chat) == streamed(DELTAS, SIZE)
             assert_ascending(client)
-        # Not before the host has given it up: however fast the others were, it was given time.
-        await eventually(lambda: "takes nothing any more" in host.output)
-        read_again(sleeper)
         code, reason = await sleeper.end()
         assert code == TRY_AGAIN_LATER
         assert reason.startswith("stopped reading")
@@ -135,16 +145,19 @@ async def test_a_subscriber_that_falls_too_far_behind_is_disconnected_at_once(
         stop_reading(sleeper)
         # The talker does not follow the chat: on a busy machine it could fall behind as well.
         await talker.dispatch(chat, talker.turn_started("t1", "/stream 15000 2000"))
-        await talker.envelope(SESSION, chat_becomes(IN_PROGRESS))
-        await talker.envelope(SESSION, chat_becomes(IDLE))
+        await given_up(host)
         # It may come back before it has read to the end of its old connection.
         async with open_client(host.url, "sleeper") as client:
-            await client.reconnect(sleeper.last_seen, chat)
-            assert texts(client.states[chat]["turns"][0]) == streamed(15_000, 2000)
+            await client.reconnect(sleeper.last_seen, SESSION)
         read_again(sleeper)
         code, reason = await sleeper.end()
         assert code == TRY_AGAIN_LATER
         assert reason.endswith("reconnect to resume")
+        await talker.envelope(SESSION, chat_becomes(IN_PROGRESS))
+        await talker.envelope(SESSION, chat_becomes(IDLE))
+        async with open_client(host.url, "sleeper") as client:
+            await client.reconnect(sleeper.last_seen, chat)
+            assert texts(client.states[chat]["turns"][0]) == streamed(15_000, 2000)
 
 
 async def test_large_answers_in_a_row_are_no_sign_of_falling_behind(host: ServedHost) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.children import gone, is_alive
+from tests.flags import eventually
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import ServedHost, serve
 from tests.wire.shells import ROOT, TERMINAL, create, listed, shows, types
@@ -126,10 +127,11 @@ async def test_who_does_not_read_holds_nobody_up(host: ServedHost) -> None:
         del user.states[TERMINAL]
         data = "yes $(seq 99) | head -c 30M; exit 6\r"
         await user.dispatch(TERMINAL, {"type": "terminal/input", "data": data})
-        assert await exited(user) == 6
-        # It was sent away, and may come back for what it missed.
+        # It is sent away, and told so if it reads again soon; it may come back for what it missed.
+        await eventually(lambda: " bytes wait for it" in host.output)
         stuck.socket.transport.resume_reading()
-        code, reason = await asyncio.wait_for(asyncio.shield(stuck.closed), 30)
+        assert await exited(user) == 6
+        code, reason = await asyncio.wait_for(asyncio.shield(stuck.closed), 60)
         assert (code, "reconnect to resume" in reason) == (1013, True)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -106,16 +106,23 @@ class PushWatch:
             tasks: whose tasks the waiting and the sending are.
             clock: how long things take.
             is_seen: whether somebody looks at a window of a token's.
-            counts: whether a subscription's token still counts.
+            counts: whether a subscription's token still counts; asked once this is `open`.
         """
         self._book, self._sender = book, sender
         self._tasks, self._clock = tasks, clock
         self.is_seen, self._counts = is_seen, counts
         # Whether this host sends what it sees, where several see the same.
         self.sends: Callable[[], bool] = lambda: True
+        self._is_open = False
         self._watched: dict[str, _Watched] = {}
         # Session -> chat of it -> since when that works.
         self._since: dict[str, dict[str, float]] = {}
+
+    def open(self) -> None:
+        """Begin to tell, of what was noted before too: whose tokens count is known from now on."""
+        self._is_open = True
+        for uri, watched in self._watched.items():
+            self._tell_all_later(uri, watched, watched.reasons)
 
     def changed(
         self, uri: str, state: SessionState, before: SessionSummary, after: SessionSummary
@@ -157,13 +164,17 @@ class PushWatch:
             self._watched[uri] = watched
         else:
             self._watched.pop(uri, None)
-        for reason in new:
-            self._tasks.start(self._tell_later(uri, watched, reason), "tell those who are away")
+        self._tell_all_later(uri, watched, new)
         if had_told and not watched.told:
             shown, watched.shown = watched.shown, {}
             for subscription in shown.values():
                 if not _shows_everything(subscription):
                     self._send(uri, watched, subscription, Reason("withdraw", ""))
+
+    def _tell_all_later(self, uri: str, watched: _Watched, reasons: Iterable[Reason]) -> None:
+        if self._is_open:
+            for reason in reasons:
+                self._tasks.start(self._tell_later(uri, watched, reason), "tell those who are away")
 
     async def _tell_later(self, uri: str, watched: _Watched, reason: Reason) -> None:
         await self._clock.sleep(DELAY_SECONDS)

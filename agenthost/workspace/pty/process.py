@@ -18,7 +18,9 @@ import termios
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from agenthost.workspace.pty.sizes import clamped
 
@@ -116,14 +118,17 @@ class Pty:
         """
         if not supported():
             raise OSError("terminals need Linux")
-        work = asyncio.to_thread(_spawn, tuple(words), dict(env), cwd, cols, rows)
-        spawning = asyncio.ensure_future(work)
+        spawning = _Spawning()
+        work = partial(spawning.run, tuple(words), dict(env), cwd, cols, rows)
+        # No task: a loop that is about to close would cancel it, and it goes on all the same.
+        running = asyncio.get_running_loop().run_in_executor(None, work)
+        running.add_done_callback(lambda _: running.cancelled() or running.exception())
         try:
-            spawned = await asyncio.shield(spawning)
+            spawned = await asyncio.shield(running)
         except asyncio.CancelledError:
-            # A moment later there will be a keeper, and nobody else to end it.
-            spawning.add_done_callback(_abandon)
-            await asyncio.wait({spawning})
+            spawning.abandon()
+            # The folder is in use until then.
+            await asyncio.wait({running})
             raise
         pty = cls(spawned, on_output, behind, busy)
         try:
@@ -363,11 +368,35 @@ def _spawn(
     return _Spawned(keeper, master, leash, report)
 
 
-def _abandon(spawning: asyncio.Future[_Spawned]) -> None:
-    """End what was started for somebody who does not wait for it any more."""
-    if spawning.cancelled() or spawning.exception() is not None:
-        return
-    spawned = spawning.result()
+class _Spawning:
+    """A keeper that a thread starts for somebody who may not wait for it any more.
+
+    Whoever comes last ends it then: the thread itself, should there be no event loop by that time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._spawned: _Spawned | None = None
+        self._is_abandoned = False
+
+    def run(self, *arguments: Any) -> _Spawned:
+        """Start the keeper, in a thread."""
+        spawned = _spawn(*arguments)
+        with self._lock:
+            self._spawned = spawned
+            if self._is_abandoned:
+                _let_go(spawned)
+        return spawned
+
+    def abandon(self) -> None:
+        """End the keeper, or have it ended as soon as it is there."""
+        with self._lock:
+            self._is_abandoned = True
+            if self._spawned is not None:
+                _let_go(self._spawned)
+
+
+def _let_go(spawned: _Spawned) -> None:
     for descriptor in (spawned.leash, spawned.report, spawned.master):
         os.close(descriptor)
     _await_beside(spawned.keeper)

@@ -16,7 +16,7 @@ from tests.wire.talking import Chat, call_in, calls_of, said
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 # Seconds in which a turn that is cancelled has ended for everybody; what it waits for takes 1,000.
-SOON = 20.0
+SOON = 60.0
 # A shell and two children, one of them of its own; all would run for a long time.
 COMMAND = "trap '' TERM; echo $$; sleep 1000 & echo $!; sh -c 'echo $$; sleep 1000; true'"
 

@@ -144,6 +144,6 @@ async def test_a_line_without_end_ends_the_process(
     monkeypatch.setattr("agenthost.agents.acp.connection.agent_process.LONGEST_LINE", 1000)
     command = [sys.executable, "-c", "import time; print('x' * 5000, flush=True); time.sleep(600)"]
     async with staged(acp_agent(command), tmp_path) as stage:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             turn = await stage.default.run("t1", "hello")
         assert failure(turn)["message"] == "Tester sent a message that is too large"

@@ -203,7 +203,7 @@ async def test_two_calls_at_once_wait_for_people_each_on_its_own(server: ModelSe
         waiting = [call for call in calls if call["status"] == "pending-confirmation"]
         return waiting if len(waiting) == 2 else None
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         waiting = await port.wait_for(pending)
     for call in reversed(waiting):
         target = {"turnId": "t1", "toolCallId": call["toolCallId"]}

@@ -117,7 +117,7 @@ async def test_what_the_model_wants_once_a_plan_is_wanted_is_refused(tmp_path: P
     config = {"autoApprove": "autoApprove"}
     async with talk_to(LlmAgent([model]), tmp_path, config=config) as talk:
         await talk.start("t1", "go")
-        await asyncio.wait_for(thinking.wait(), 30)
+        await asyncio.wait_for(thinking.wait(), 60)
         await talk.client.accepted(SESSION, configured(mode="plan"))
         settled.set()
         await talk.end("t1")

@@ -87,7 +87,7 @@ async def test_what_the_host_does_not_have_is_told_in_a_line(
 
 async def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     return await asyncio.to_thread(
-        subprocess.run, command, input="", capture_output=True, text=True, timeout=30
+        subprocess.run, command, input="", capture_output=True, text=True, timeout=60
     )
 
 

@@ -74,7 +74,7 @@ class Listener:
         self.told.put_nowait(f"keep {text!r}")
 
     async def next(self) -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             return await self.told.get()
 
 
@@ -95,7 +95,7 @@ async def running(
         screen.keeps_history = keeps
         task = asyncio.create_task(screen.run())
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await terminal.written.wait()
             yield screen, terminal, listener, keys
         finally:
@@ -105,7 +105,7 @@ async def running(
 
 async def until_written(terminal: FakeTerminal, text: str) -> list[str]:
     """Wait until a text was written; return all writes since the last time."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while True:
             if any(text in piece for piece in terminal.writes):
                 writes, terminal.writes = terminal.writes, []
@@ -190,7 +190,7 @@ async def test_a_screen_that_was_left_before_it_began_does_not_begin() -> None:
     with create_pipe_input() as keys:
         screen = Screen(Listener(), output=output, input=keys)
         screen.leave()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await screen.run()
 
 

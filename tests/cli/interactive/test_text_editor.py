@@ -98,7 +98,7 @@ async def test_an_editor_ends_with_the_chat_and_leaves_nothing(
     body = f"{heeds}open({str(started)!r}, 'w').write(path)\nimport time; time.sleep(600)"
     monkeypatch.setenv("VISUAL", editor(tmp_path, body))
     editing = asyncio.create_task(edit_text("begun", screen=Aside()))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             if not is_gone(str(started)) and started.read_text():
                 break

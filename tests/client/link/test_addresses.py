@@ -25,7 +25,7 @@ from agenthost.local_host import announce
 from agenthost.tokens import load_or_create_owner_token
 from agenthost.transport import Transport
 
-FOREVER = 20
+FOREVER = 60
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ from agenthost.host import Host
 from agenthost.local_host import announce
 from agenthost.transport import Encoded, TransportClosed
 
-FOREVER = 30
+FOREVER = 60
 # How this very agenthost is started "there".
 HERE = f"{shlex.quote(sys.executable)} -m agenthost.cli.main"
 # What the real one does with the last of its words; the words are kept for the test.

@@ -33,7 +33,7 @@ from agenthost.host.trust import LOCAL_OWNER, Gate, HostTokens, Principal, Refus
 from agenthost.transport import Encoded, Transport, TransportClosed
 from tests.host.transports.pairs import serving
 
-FOREVER = 20
+FOREVER = 60
 TOKEN = "s3cret+/="
 # More than sockets hold by themselves.
 FLOOD = [Encoded(b"x" * 1_000_000)] * 32

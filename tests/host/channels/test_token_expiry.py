@@ -39,7 +39,7 @@ async def guarded() -> AsyncIterator[tuple[ManualClock, WireClient, WireClient]]
 
 async def waiting(clock: ManualClock, seconds: float) -> None:
     """Return once the host waits for so long."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while seconds not in clock.asked:
             await clock.fell_asleep.wait_past(clock.fell_asleep.count)
 

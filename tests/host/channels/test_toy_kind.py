@@ -177,7 +177,7 @@ class Client:
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
         request = {"id": method, "method": method, "params": {"channel": "ahp-root://", **params}}
         self.transport.write([Encoded(dumps({"jsonrpc": "2.0", **request}))])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while (answer := loads(await self.transport.receive())).get("id") != method:
                 pass
         return cast("dict[str, Any]", answer)

@@ -42,7 +42,7 @@ class Sleeper:
 async def connected(**options: Any) -> AsyncIterator[Transport]:
     """Serve a client by a host in memory and give the client's end."""
     ours, theirs = memory_pair()
-    async with Host(**options) as host, asyncio.timeout(10):
+    async with Host(**options) as host, asyncio.timeout(60):
         task = asyncio.create_task(host.serve(theirs))
         try:
             yield ours
@@ -94,7 +94,7 @@ async def test_sound_messages_make_up_for_those_that_are_not(patience: int) -> N
 
 async def test_what_is_sent_while_an_answer_is_being_made_waits_behind_it() -> None:
     ours, theirs = memory_pair()
-    async with Host() as host, asyncio.timeout(10):
+    async with Host() as host, asyncio.timeout(60):
         task = asyncio.create_task(host.serve(theirs))
         ours.write([Encoded(PING)])
         await ours.receive()

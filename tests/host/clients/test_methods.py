@@ -39,7 +39,7 @@ class Line:
         self._transport.write((Encoded(dumps({"jsonrpc": "2.0", **message})),))
 
     async def receive(self) -> Json:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             message: Json = loads(await self._transport.receive())
         return message
 

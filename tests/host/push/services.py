@@ -95,12 +95,17 @@ class PushService:
         with connection:
             data = b""
             while b"\r\n\r\n" not in data:
-                data += connection.recv(65536)
+                if not (piece := connection.recv(65536)):
+                    # Its time was up before it had said anything.
+                    return
+                data += piece
             head, _, body = data.partition(b"\r\n\r\n")
             first, *lines = head.decode().split("\r\n")
             headers = dict(line.split(": ", 1) for line in lines)
             while len(body) < int(headers["Content-Length"]):
-                body += connection.recv(65536)
+                if not (piece := connection.recv(65536)):
+                    return
+                body += piece
             self.taken.append(Taken(first, headers, body))
             self._new.set()
             if self.misbehave is not None:

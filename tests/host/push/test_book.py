@@ -177,7 +177,7 @@ async def test_the_file_has_what_is_told_though_somebody_left_while_it_was_writt
     def write(path: Path, data: bytes) -> None:
         if not begun.is_set():
             begun.set()
-            go_on.wait(20)
+            go_on.wait(60)
         real(path, data)
         written.release()
 
@@ -191,7 +191,7 @@ async def test_the_file_has_what_is_told_though_somebody_left_while_it_was_writt
     go_on.set()
     await stays
     for _ in range(2):
-        assert await asyncio.to_thread(written.acquire, timeout=20)
+        assert await asyncio.to_thread(written.acquire, timeout=60)
     assert "https://p.example/2" in {each.endpoint for each in book.subscriptions}
     assert opened(path).subscriptions == book.subscriptions
     await asyncio.gather(left, return_exceptions=True)

@@ -197,16 +197,16 @@ async def test_a_service_that_answers_slowly_endlessly_or_not_at_all_is_left(
     monkeypatch.setattr(sender_module, "SECONDS", 0.3)
     service = PushService()
     service.misbehave = behaviour
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         assert await send(service) is Delivery.FAILED
-    assert len(service.taken) == 3
+    assert len(service.asked) == 3
 
 
 async def test_services_that_take_long_keep_nobody_elses_messages_back() -> None:
     slow, quick, release = PushService(), PushService(), threading.Event()
 
     def take_long(connection: socket.socket) -> None:
-        release.wait(20)
+        release.wait(60)
 
     slow.misbehave = take_long
 
@@ -218,7 +218,7 @@ async def test_services_that_take_long_keep_nobody_elses_messages_back() -> None
     sends = [asyncio.create_task(sender.send(KEYS, hers, NOTE)) for _ in range(16)]
     try:
         await slow.until(FOR_ONE)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert await sender.send(KEYS, subscribed(Browser()), NOTE) is Delivery.SENT
     finally:
         release.set()
@@ -235,7 +235,7 @@ async def test_few_messages_are_under_way_at_once() -> None:
         with lock:
             now[0] += 1
             under_way.append(now[0])
-        release.wait(10)
+        release.wait(60)
         with lock:
             now[0] -= 1
         connection.sendall(OK)

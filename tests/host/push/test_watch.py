@@ -53,7 +53,7 @@ class Sent:
 class World:
     """A watch over one session, and the person's windows."""
 
-    def __init__(self, book: PushBook) -> None:
+    def __init__(self, book: PushBook, *, is_open: bool = True) -> None:
         self.book, self.clock, self.sent = book, ManualClock(), Sent()
         self.visible: set[str] = set()
         self.revoked: set[str] = set()
@@ -66,6 +66,8 @@ class World:
             is_seen=lambda name: name in self.visible,
             counts=lambda each: each.name not in self.revoked,
         )
+        if is_open:
+            self.watch.open()
         self._summary = self._summarize({CHAT: IDLE}, 0)
         self.asked: list[Json] = []
 
@@ -98,7 +100,7 @@ class World:
     async def tasks_end(self) -> None:
         """Wait until what was begun is done; nobody may be waiting for the clock."""
         others = asyncio.all_tasks() - {asyncio.current_task()}
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await asyncio.gather(*(task for task in others if task.get_name() == "push"))
 
     def _summarize(self, chats: dict[str, int], flags: int) -> Json:
@@ -131,11 +133,13 @@ def wants(endpoint: str, *kinds: str, with_text: bool = False) -> PushSubscripti
 
 
 @asynccontextmanager
-async def watching(path: Path, *subscriptions: PushSubscription) -> AsyncIterator[World]:
+async def watching(
+    path: Path, *subscriptions: PushSubscription, is_open: bool = True
+) -> AsyncIterator[World]:
     book = PushBook(path / "push.json")
     for each in subscriptions:
         await book.add(each)
-    world = World(book)
+    world = World(book, is_open=is_open)
     try:
         yield world
     finally:
@@ -154,6 +158,23 @@ async def test_what_waits_is_told_after_five_seconds_and_not_before(tmp_path: Pa
         await world.becomes(WAITING, "npm test")
         await world.passes(60)
         assert len(world.sent.notes) == 1
+
+
+async def test_what_came_up_before_anybody_is_let_in_is_told_then_however_late(
+    tmp_path: Path,
+) -> None:
+    async with watching(tmp_path, wants(ANA), wants(BOB), is_open=False) as world:
+        # No token counts as long as nobody knows which there are.
+        world.revoked = {"ana", "bob"}
+        await world.becomes(WAITING, "npm test")
+        await world.becomes(WAITING, "npm test", "npm start")
+        await world.passes(60)
+        assert not world.sent.notes
+        world.revoked = {"bob"}
+        world.watch.open()
+        await settle()
+        await world.passes(5)
+        assert world.sent.kinds == [("ana", "needsInput")]
 
 
 async def test_the_command_is_told_to_those_alone_who_want_it(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class FakeBackend:
     def commit(self, writes: Sequence[QueuedWrite], *, synced: bool) -> None:
         self.threads.append(threading.get_ident())
         self.started.set()
-        assert self.gate.wait(10)
+        assert self.gate.wait(60)
         if self.errors:
             raise self.errors.pop(0)
         self.commits.append(list(writes))
@@ -178,7 +178,7 @@ async def test_a_cancelled_start_closes_the_backend() -> None:
     opening = threading.Event()
 
     def open_slowly() -> FakeBackend:
-        assert opening.wait(10)
+        assert opening.wait(60)
         return backend
 
     start = asyncio.create_task(
@@ -308,4 +308,4 @@ def test_a_loop_that_is_gone_closes_the_backend() -> None:
 
     asyncio.run(abandon())
     backend.gate.set()
-    assert backend.closed.wait(10)
+    assert backend.closed.wait(60)

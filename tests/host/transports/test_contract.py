@@ -12,7 +12,7 @@ from agenthost.transport import LOW_WATER, Encoded, TransportClosed
 from tests.host.transports.pairs import PAIRS, Pair
 
 # Far beyond anything these tests take; reached only by a wait that would last for ever.
-FOREVER = 20
+FOREVER = 60
 
 # More than sockets and pipes hold by themselves.
 FLOOD = [Encoded(b"x" * 1_000_000)] * 64

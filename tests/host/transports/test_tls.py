@@ -26,7 +26,7 @@ from agenthost.transport import Encoded, TransportClosed
 from tests.host.transports.pairs import Held, serving
 from tests.host.transports.raw import open_raw
 
-FOREVER = 20
+FOREVER = 60
 # More than sockets hold by themselves.
 PAGE = b"0123456789abcdef" * 300_000
 

@@ -41,7 +41,7 @@ def pages(request: HttpRequest) -> HttpResponse | None:
 
 
 async def ask(server: WebSocketServer, request: bytes) -> Response:
-    async with asyncio.timeout(20), open_raw(server.port) as raw:
+    async with asyncio.timeout(60), open_raw(server.port) as raw:
         raw.send(request)
         return await raw.response()
 
@@ -188,7 +188,7 @@ async def test_a_client_that_does_not_read_its_page_is_cut_off(
     async with serving(pages=huge) as (server, _), open_raw(server.port) as raw:
         raw.writer.transport.pause_reading()  # type: ignore[attr-defined]
         raw.send(get("/"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await lost.wait()
 
 

@@ -171,7 +171,7 @@ async def test_what_a_session_had_open_is_closed_with_it() -> None:
     await stage.open(chat)
     stage.bridges.session_ended("s:/2")
     stage.bridges.session_ended("s:/1")
-    await asyncio.wait_for(stage.brings.opened[0].closed.wait(), 5)
+    await asyncio.wait_for(stage.brings.opened[0].closed.wait(), 60)
     await stage.open(chat)
     assert len(stage.brings.opened) == 2
 
@@ -187,7 +187,7 @@ async def test_only_so_many_chats_keep_theirs_between_turns(
     # The first is at work, so that the second gives way.
     del stage.running["c:/1"]
     await stage.open(chats[2])
-    await asyncio.wait_for(stage.brings.opened[1].closed.wait(), 5)
+    await asyncio.wait_for(stage.brings.opened[1].closed.wait(), 60)
     assert not stage.brings.opened[0].closed.is_set()
 
 

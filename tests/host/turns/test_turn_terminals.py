@@ -81,7 +81,7 @@ class Operator(Agent):
         self.terminals.append(await turn.open_terminal(command))
         await self.may_end.wait()
         self.blocked.set()
-        self.may_unblock.wait(30)
+        self.may_unblock.wait(60)
 
     async def oddly(self, turn: Turn, command: str) -> None:
         async with turn.tool("shell") as call:

@@ -9,10 +9,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agenthost.workspace.pty import process
 from agenthost.workspace.pty.process import MOST_INPUT, READ_AT_ONCE, InputRefused, Pty
 from agenthost.workspace.pty.shells import ShellLaunch, one_command
 from tests.children import gone, is_alive
@@ -285,6 +288,34 @@ async def test_whoever_does_not_wait_for_the_start_leaves_nothing(tmp_path: Path
     await gone(*keepers())
     # If it was started at all before its keeper noticed that nobody wants it.
     assert not any(map(is_alive, written(tmp_path)))
+
+
+async def test_a_loop_that_closes_during_the_start_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_spawn = threading.Event(), threading.Event()
+    started: list[subprocess.Popen[bytes]] = []
+    spawn = process._spawn
+
+    def spawn_late(*arguments: Any) -> Any:
+        begun.set()
+        may_spawn.wait()
+        spawned = spawn(*arguments)
+        started.append(spawned.keeper)
+        return spawned
+
+    monkeypatch.setattr(process, "_spawn", spawn_late)
+    launch = one_command("sleep 300", "/bin/sh", variables(tmp_path))
+    start = Pty.start(launch.words, env=launch.env, cwd=str(tmp_path), on_output=lambda data: None)
+    starting = asyncio.create_task(start)
+    await eventually(begun.is_set)
+    # As a loop does it, which waits for nothing else afterwards.
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    may_spawn.set()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    await eventually(lambda: bool(started) and started[0].returncode is not None)
 
 
 async def test_a_program_that_ends_at_once_is_told_like_any_other(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ const isVisible = (): boolean => document.visibilityState === 'visible';
 
 /** Start to tell. The store outlives every component, so this is done once. */
 export function startNotifying(store: HostStore, timer: Timer): void {
-  const notifier = new Notifier(timer, {isVisible, show: reason => void tell(reason), close: session => void close(session)});
+  const notifier = new Notifier(timer, {isVisible, show: tell, close});
   const reasons = new Reasons(timer.now);
   effect(() => {
     const found = reasons.look(store.sessions.value, store.waiting.value);

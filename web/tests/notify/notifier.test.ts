@@ -1,7 +1,7 @@
 /** What is told to somebody who does not look, and when. */
-import {beforeEach, describe, expect, test} from 'vitest';
+import {beforeEach, describe, expect, test, vi} from 'vitest';
 import {Notifier, TELL_AFTER} from '../../src/notify/notifier.ts';
-import {LONG_TURN, Reasons} from '../../src/notify/reasons.ts';
+import {LONG_TURN, type Reason, Reasons} from '../../src/notify/reasons.ts';
 import {shown} from '../../src/notify/show.ts';
 import {type Json, summary} from '../store/fake_host.ts';
 import {FakeTimer} from '../store/fake_time.ts';
@@ -14,8 +14,13 @@ let timer: FakeTimer;
 let reasons: Reasons;
 let said: string[];
 let isVisible: boolean;
+let showing: Promise<void> | undefined;
 let notifier: Notifier;
 
+const show = (reason: Reason): Promise<void> | undefined => {
+  said.push(`${reason.kind} ${reason.text}`.trim());
+  return showing?.then(() => void said.push('shown'));
+};
 const look = (status: number, waiting: Json[] = []): void => notifier.changed(reasons.look([summary(S, {status})], waiting));
 
 beforeEach(() => {
@@ -23,7 +28,8 @@ beforeEach(() => {
   reasons = new Reasons(timer.now);
   said = [];
   isVisible = false;
-  notifier = new Notifier(timer, {show: reason => said.push(`${reason.kind} ${reason.text}`.trim()), close: () => said.push('closed'), isVisible: () => isVisible});
+  showing = undefined;
+  notifier = new Notifier(timer, {show, close: () => void said.push('closed'), isVisible: () => isVisible});
 });
 
 describe('what waits', () => {
@@ -63,6 +69,27 @@ describe('what waits', () => {
     timer.pass(TELL_AFTER);
     notifier.seen();
     expect(said).toEqual(['needsInput Run\nnpm test', 'closed']);
+  });
+
+  test('is taken back once it is shown, not before, though it is answered meanwhile', async () => {
+    let isShown = (): void => {};
+    showing = new Promise<void>(resolve => {
+      isShown = resolve;
+    });
+    look(24, [waits('a')]);
+    timer.pass(TELL_AFTER);
+    look(WORKING);
+    expect(said).toEqual(['needsInput Run\nnpm test']);
+    isShown();
+    await vi.waitFor(() => expect(said.slice(1)).toEqual(['shown', 'closed']));
+  });
+
+  test('is told with the title that its session has by then', () => {
+    const titles: string[] = [];
+    notifier = new Notifier(timer, {show: ({title}) => void titles.push(title), close: () => undefined, isVisible: () => false});
+    for (const title of ['', 'Fix the race']) notifier.changed(reasons.look([summary(S, {status: 24, title})], [waits('a')] as never));
+    timer.pass(TELL_AFTER);
+    expect(titles).toEqual(['Fix the race']);
   });
 });
 
