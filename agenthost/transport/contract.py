@@ -44,14 +44,18 @@ class TransportClosed(AgentHostError):
 class Encoded:
     """One outgoing message, encoded once and shared by every connection that sends it."""
 
-    __slots__ = ("_line", "_payload", "_pieces", "_size", "_websocket")
+    __slots__ = ("_line", "_payload", "_pieces", "_websocket", "size")
 
     def __init__(self, payload: bytes | Sequence[bytes]) -> None:
         # UTF-8 JSON without a raw line break, as every compact JSON encoder writes it. In pieces
         # until somebody asks, which other messages may share.
-        self._pieces: Sequence[bytes] = (payload,) if isinstance(payload, bytes) else payload
-        self._payload: bytes | None = payload if isinstance(payload, bytes) else None
-        self._size = sum(map(len, self._pieces))
+        self._pieces: Sequence[bytes]
+        self._payload: bytes | None
+        if isinstance(payload, bytes):
+            # By far the most.
+            self._pieces, self._payload, self.size = (payload,), payload, len(payload)
+        else:
+            self._pieces, self._payload, self.size = payload, None, sum(map(len, payload))
         # The two framings, built when the first connection of that kind asks.
         self._websocket: bytes | None = None
         self._line: bytes | None = None
@@ -70,19 +74,19 @@ class Encoded:
         return self._pieces
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     @property
     def websocket(self) -> bytes:
         """The complete unmasked WebSocket text frame, as servers send it."""
         if self._websocket is None:
-            self._websocket = b"".join(self.websocket_pieces)
+            self._websocket = b"".join((_frame_head(self.size), *self._pieces))
         return self._websocket
 
     @property
     def websocket_pieces(self) -> Sequence[bytes]:
         """The same frame in pieces, for what is too large to be copied for every connection."""
-        return (_frame_head(self._size), *self._pieces)
+        return (_frame_head(self.size), *self._pieces)
 
     @property
     def line(self) -> bytes:

@@ -7,6 +7,7 @@ receives them: ``fanout`` does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from agenthost.protocol.appending import (
@@ -103,15 +104,23 @@ def encode_envelope(
     action_json: bytes | None = None,
 ) -> Envelope:
     """Encode an ``action`` message, reusing the action's JSON where the log has made it already."""
+    head = _envelope_head(channel)
+    content = action_json if action_json is not None else dumps(action)
+    if origin is None and rejection is None:
+        payload = b'%b%b,"serverSeq":%d}}' % (head, content, seq)
+        return Envelope(payload, channel, seq, action, plain=True)
     pieces: Sequence[bytes] = (
-        b'{"jsonrpc":"2.0","method":"action","params":{"channel":',
-        dumps(channel),
-        b',"action":',
-        action_json if action_json is not None else dumps(action),
+        head,
+        content,
         b',"serverSeq":%d' % seq,
         b',"origin":' + dumps(origin) if origin is not None else b"",
         b',"rejectionReason":' + dumps(rejection) if rejection is not None else b"",
         b"}}",
     )
-    plain = origin is None and rejection is None
-    return Envelope(b"".join(pieces), channel, seq, action, plain=plain)
+    return Envelope(b"".join(pieces), channel, seq, action, plain=False)
+
+
+# A stream has one channel for thousands of envelopes.
+@lru_cache(maxsize=64)
+def _envelope_head(channel: str) -> bytes:
+    return b'{"jsonrpc":"2.0","method":"action","params":{"channel":%b,"action":' % dumps(channel)

@@ -75,13 +75,15 @@ class Fanout:
             log.exception("a delivery failed")
 
     def _send_run(self, run: list[Broadcast]) -> None:
-        channel = run[0].channel
+        channel, first, last = run[0].channel, run[0].seq, run[-1].seq
+        # Once for all: with a thousand subscribers, to look at each action for each takes long.
+        senders = {broadcast.sender for broadcast in run}
         made: Encodings = {}
         for subscription in list(channel.subscriptions.values()):
-            if subscription.is_quiet or subscription.from_seq >= run[-1].seq:
+            from_seq, connection = subscription.from_seq, subscription.connection
+            if subscription.is_quiet or from_seq >= last:
                 continue
-            connection = subscription.connection
-            if subscription.from_seq >= run[0].seq or any(b.sender is connection for b in run):
+            if from_seq >= first or connection in senders:
                 messages: Sequence[Encoded] = self._individually(run, subscription)
             else:
                 key = (connection.version, subscription.uri)

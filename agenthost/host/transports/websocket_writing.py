@@ -230,12 +230,15 @@ def _join(messages: Sequence[Encoded]) -> bytes | None:
     """Return the frames of all messages, or None where one is too large to be copied."""
     global _last_join
     if len(messages) == 1:
-        return messages[0].websocket if len(messages[0]) <= PORTION else None
+        return messages[0].websocket if messages[0].size <= PORTION else None
     key, joined = _last_join
     if messages is not key:
-        if any(len(message) > PORTION for message in messages):
-            return None
-        joined = b"".join([message.websocket for message in messages])
+        frames: list[bytes] = []
+        for message in messages:
+            if message.size > PORTION:
+                return None
+            frames.append(message.websocket)
+        joined = b"".join(frames)
         # Only what cannot change may be recognised by identity.
         if isinstance(messages, tuple):
             _last_join = (messages, joined)
