@@ -16,6 +16,8 @@ REPOSITORY = Path(__file__).parent.parent.parent
 PATIENCE = 300
 # Quick ones of each kind: what is said, numbered, streamed, resumed, translated, and refused.
 CHOSEN = (
+    "test_mcp_turns.py::test_clients_start_and_stop_a_server_and_stopping_leaves_no_process",
+    "test_mcp_turns.py::test_requests_that_a_server_never_answers_keep_no_others_waiting",
     "test_messages.py",
     "test_order.py",
     "test_streaming.py",

@@ -69,15 +69,6 @@ NOT_ON_CLUSTER: dict[str, str] = {
     "test_checkpoints_that_went_with_a_temporary_folder_are_not_missed": (
         "a node says that checkpoints are not kept where it is, with an error, not an empty list"
     ),
-    "test_compact_chats.py::test_the_more_chats_there_are_the_more_seldom_all_of_them_are_told": (
-        "differs: a client that resumes is not told the list of chats that it missed"
-    ),
-    "test_mcp_turns.py::test_clients_start_and_stop_a_server_and_stopping_leaves_no_process": (
-        "differs: the log of a server that is shown in a session is refused as no channel"
-    ),
-    "test_mcp_turns.py::test_requests_that_a_server_never_answers_keep_no_others_waiting": (
-        "differs: one request more than a server may have open is not refused in time"
-    ),
     "test_root_config.py::"
     "test_a_question_is_given_up_and_a_draft_removed_after_the_seconds_that_are_set": (
         "a draft of 0.05 seconds may be gone before a client follows it through a node"

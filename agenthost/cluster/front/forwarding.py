@@ -19,7 +19,7 @@ from agenthost.cluster.front.client_links import ClientLinks, Open
 from agenthost.cluster.front.owner_peer import LinkBroken, OwnerPeer
 from agenthost.cluster.front.pending import PendingAction, PendingActions, size_of
 from agenthost.cluster.front.relays import Relays
-from agenthost.cluster.front.routes import MADE, ONLY_READ, PLACES, STORED, MethodPlace
+from agenthost.cluster.front.routes import MADE, MAY_ASK, ONLY_READ, PLACES, STORED, MethodPlace
 from agenthost.cluster.front.surroundings import why_full
 from agenthost.errors import (
     AgentHostError,
@@ -94,6 +94,7 @@ class Forwarding:
             claims.owner,
             copy.unit_of_channel,
             self._addresses.terminals,
+            lambda: nodes.living,
         )
         self._links: dict[Connection, ClientLinks] = {}
         self._core: HostCore | None = None
@@ -234,12 +235,15 @@ class Forwarding:
             return await self._everywhere(connection, method, params)
         if place is MethodPlace.FILES:
             return await self._files(connection, method, params)
-        unit, result = await self._asked_again(
-            connection,
-            method,
-            params,
-            lambda: self._addresses.lane_for(place, connection, method, params),
-        )
+        # Its owner may have to ask this very client, and counts for itself what is under way.
+        gives_way = waiting_for_a_client() if method in MAY_ASK else contextlib.nullcontext()
+        with gives_way:
+            unit, result = await self._asked_again(
+                connection,
+                method,
+                params,
+                lambda: self._addresses.lane_for(place, connection, method, params),
+            )
         self._note(connection, method, params, unit, result)
         return result
 
@@ -289,9 +293,10 @@ class Forwarding:
         it does not wait for a machine that is not.
         """
         links = self._links.get(connection)
-        if links is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(SETTLE_SECONDS):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await connection.told_news()
+                if links is not None:
                     await links.settled()
                     await self.pending.settled(connection)
 

@@ -81,14 +81,19 @@ class Relays:
         find_owner: FindOwner,
         unit_of: Callable[[str], str | None],
         listed: Callable[[], Iterable[tuple[str, str]]],
+        living: Callable[[], Iterable[str]],
     ) -> None:
-        """``unit_of`` says whose a stored channel is; ``listed`` tells terminals with nodes."""
+        """``unit_of`` says whose a stored channel is; ``listed`` tells terminals with nodes.
+
+        ``living`` names all nodes that can be asked.
+        """
         self._own_node = own_node
         self._pending = pending
         self._open_link = open
         self._find_owner = find_owner
         self._unit_of = unit_of
         self._listed = listed
+        self._living = living
         self._core: HostCore | None = None
         self._peers = OwnerPeers(self._link)
         self._relays: dict[str, RelayedChannel] = {}
@@ -155,8 +160,34 @@ class Relays:
         if uri.startswith(terminal_uri("")):
             # Part of an old result, which its session's owner opens again.
             blob = await self.core.store.blob(uri)
-            unit = sessions_of(blob.owner)[0] if blob is not None else None
+            if blob is None:
+                return await self._asked_around(uri)
+            unit = sessions_of(blob.owner)[0]
         return await self._find_owner(unit) if unit is not None else None
+
+    async def _asked_around(self, uri: str) -> str | None:
+        """Return the node that has a terminal which nobody tells of.
+
+        Nodes list no logs of servers, and those whose terminal is new have not listed it yet.
+        """
+
+        async def ask(node: str) -> str:
+            peer = await self._peers.get(node)
+            # Whoever does not have it refuses.
+            await peer.request("subscribe", {"channel": uri}, SHOW_SECONDS)
+            return node
+
+        asking = {asyncio.create_task(ask(node), name=f"ask {node}") for node in self._living()}
+        try:
+            while asking:
+                done, asking = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+                has_it = [each.result() for each in done if each.exception() is None]
+                if has_it:
+                    return has_it[0]
+        finally:
+            for each in asking:
+                each.cancel()
+        return None
 
     async def _open(self, uri: str) -> AnyChannel | None:
         node = await _or_not_found(self.place(uri))

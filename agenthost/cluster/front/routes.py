@@ -97,6 +97,9 @@ MADE: Mapping[str, str] = MappingProxyType({"createSession": "channel", "createC
 # Refused while the realm has no room; nobody would hear what became of them.
 STORED = frozenset({"createSession", "disposeSession", "createChat", "disposeChat", "moveChat"})
 
+# Their answer may wait for the client that asks, so that its next messages must be read meanwhile.
+MAY_ASK = frozenset({"agenthost/callMcpTool"})
+
 # Asked once more of whoever owns now, where a link broke before the answer: they change nothing.
 ONLY_READ = frozenset(
     {

@@ -55,6 +55,8 @@ SHOWS_NO_REVIEWS = ("vscode-",)
 LAST_ANSWERS_SECONDS = 30.0
 # What those are told who ask a client for something.
 LEFT = "the client has left"
+# Seconds that a ping waits for what its client is being told of the time when it was away.
+NEWS_SECONDS = 5.0
 # A larger frame is looked over in a thread: others do not wait for it.
 LARGE_FRAME = 128 * 1024
 
@@ -100,6 +102,8 @@ class Connection:
         self.subscriptions: dict[AnyChannel, Subscription] = {}
         # What this client may send a second time; set when it reconnects.
         self.resent = self._nothing_resent = ResentActions()
+        # Tells it what has changed in the list of sessions since it left; set when it reconnects.
+        self.news: asyncio.Task[None] | None = None
         # The closing of the transport, once the host ends this connection.
         self._ending: asyncio.Task[None] | None = None
         self._transport = transport
@@ -177,6 +181,11 @@ class Connection:
         if superseded is not None:
             reason = "superseded by a newer connection of this client"
             superseded.end(CloseCode.POLICY_VIOLATION, reason)
+
+    async def told_news(self) -> None:
+        """Wait, for seconds at most, until a client that was away has been told what it missed."""
+        if self.news is not None:
+            await asyncio.wait({self.news}, timeout=NEWS_SECONDS)
 
     async def find(self, uri: str) -> AnyChannel | None:
         """Return a channel, if it is of a kind that this client's version has and may know of."""

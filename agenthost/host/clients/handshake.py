@@ -37,8 +37,8 @@ _AUTOMATIONS_META = {"vscode.autonomousAutomations": True}
 
 @handles("ping")
 async def ping(connection: Connection, params: JsonObject) -> None:
-    """Show that the host is alive."""
-    return None
+    """Show that the host is alive, behind all that the client was to be told before."""
+    await connection.told_news()
 
 
 @handles("initialize")
@@ -137,7 +137,7 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
     if core.root in connection.subscriptions:
         news = (core.news or core.catalogue).send_missed(connection, last_seen)
         # Once this has been answered.
-        core.tasks.start(news, name=f"list news for {connection.name}")
+        connection.news = core.tasks.start(news, name=f"list news for {connection.name}")
     return EncodedResult(*result)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agenthost.cluster.front import relays
+from agenthost.host.channels.terminal.server_log import LogTerminal
 from agenthost.host.trust import Limits
 from agenthost.transport import CloseCode
 from tests.cluster.forwarding.bed import bed, until
@@ -37,6 +38,22 @@ async def test_a_terminal_is_used_from_two_clients_of_a_front(tmp_path: Path) ->
             assert len(realm.forwarding.pending) == 0
         await ann.request("disposeTerminal", channel=TERMINAL)
         assert (await ann.refusal("subscribe", channel=TERMINAL)).code == -32008
+
+
+async def test_a_log_that_is_in_no_list_is_found_and_read(tmp_path: Path) -> None:
+    async with bed(tmp_path) as realm, realm.client("ann", ROOT) as ann:
+        chat = await ann.ready_session(SESSION)
+        core = realm.owner.core
+        kept = LogTerminal(core.writer, core.directory, "a log", SESSION, chat)
+        kept.note("before")
+        await ann.subscribe(kept.uri)
+        kept.note(" and after")
+        await shows(ann, "before and after", kept.uri)
+        typed = {"type": "terminal/input", "data": "x"}
+        assert "takes no input" in await ann.rejected(kept.uri, typed)
+        assert "a log" in (await ann.refusal("disposeTerminal", channel=kept.uri)).message
+        nowhere = await ann.refusal("subscribe", channel="ahp-terminal:/nowhere")
+        assert nowhere.code == -32008
 
 
 async def test_each_client_of_a_front_follows_as_many_as_it_may(tmp_path: Path) -> None:
