@@ -447,8 +447,8 @@ async def test_what_one_owner_switches_off_everywhere_others_show(
     write_files(tmp_path, {".agents/plugins/box/skills/one/SKILL.md": "---\nname: one\n---\n"})
     first = await owner(realm, stack, "a", [Other()])
     second = await owner(realm, stack, "b", [Other()])
-    for host, session in ((first, ONE), (second, TWO)):
-        await begin(host, session, workingDirectories=[tmp_path.as_uri()])
+    for host, name in ((first, ONE), (second, TWO)):
+        await begin(host, name, workingDirectories=[tmp_path.as_uri()])
     entry = await plugin(first, ONE)
     assert "enablement" not in await plugin(second, TWO)
     session = await first.core.directory.find(ONE, SESSION)
