@@ -110,6 +110,19 @@ class Servers:
         """The realm that they keep."""
         return RealmAddress(self.urls)
 
+    async def listening(self) -> None:
+        """Wait until they take connections, be they refused then."""
+        async with asyncio.timeout(PATIENCE):
+            for server in self.all:
+                to = urlsplit(server.url)
+                while True:
+                    try:
+                        _, writer = await asyncio.open_connection(to.hostname, to.port)
+                        break
+                    except OSError:
+                        await asyncio.sleep(0.05)
+                writer.transport.abort()
+
     async def ready(self) -> None:
         """Wait until they keep streams: a cluster elects a leader first."""
         async with asyncio.timeout(PATIENCE):
@@ -147,8 +160,7 @@ async def one_server(
     [port] = free_ports(1)
     servers = Servers([NatsServer("single", folder, port, settings, jetstream)])
     with _running(servers):
-        if jetstream:
-            await servers.ready()
+        await (servers.ready() if jetstream else servers.listening())
         yield servers
 
 

@@ -34,7 +34,8 @@ class HandDrivenRealm:
         self.last = first - 1
         self._more = asyncio.Event()
         self._ids = count()
-        self.heard_at = time.monotonic()
+        # For how many seconds the log has not been heard.
+        self.silence = 0.0
         # Runs once, when somebody has asked where the log stands, or has fetched a base.
         self.when_asked: Callable[[], Awaitable[None]] | None = None
         self.when_fetched: Callable[[], Awaitable[None]] | None = None
@@ -96,7 +97,7 @@ class HandDrivenFeed:
 
     @property
     def heard_at(self) -> float:
-        return self._realm.heard_at
+        return time.monotonic() - self._realm.silence
 
     async def close(self) -> None:
         pass

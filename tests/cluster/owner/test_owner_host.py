@@ -192,12 +192,12 @@ async def test_an_agent_waits_while_the_feed_is_silent(
     agent = Patient()
     host = await owner(realm, stack, "a", [agent])
     await begin(host)
-    realm.log.heard_at -= 100
+    realm.log.silence = 100
     await ask(host, "hello")
     await host.core.writer.ledger.settle()
     await asyncio.to_thread(agent.began.wait, 0.2)
     assert not agent.began.is_set()
-    realm.log.heard_at += 100
+    realm.log.silence = 0
     await began(agent)
     agent.may_end.set()
     await last_turn(host)
