@@ -12,6 +12,7 @@ import pytest
 from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION
+from agenthost.host.store import StoreError
 from agenthost.protocol.uris import default_chat_uri
 from tests.cluster.owner.realm_in_memory import MemoryRealm
 from tests.cluster.owner.test_owner_host import (
@@ -229,3 +230,53 @@ async def test_the_first_message_of_a_chat_that_is_made_in_a_leaving_session_wai
         await second.core.turns.wait_for(chat, lambda state: state.get("activeTurn"))
     assert chat.state["activeTurn"]["message"]["text"] == "beside it"
     assert "hostRestarted" not in str(realm.commits(ONE))
+
+
+async def test_a_session_whose_turn_can_be_recorded_no_more_is_not_waited_for(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    host = await owner(realm, stack, "a", [Other()])
+    await begin(host)
+    realm.gate.clear()
+    await ask(host, "hello")
+    (running,) = host.core.turns._running.values()
+    host._owner_store.fail(StoreError("the realm is gone"))
+    assert running.task is not None
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.wait({running.task})
+        assert host.core.turns.running == 1
+        await host.core.turns.rest(ONE, 100 * PATIENCE, "the session goes")
+    assert host.core.turns.running == 0
+    realm.open()
+
+
+async def test_what_was_being_judged_when_its_session_went_is_sent_to_who_has_it(
+    realm: MemoryRealm, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = await owner(realm, stack, "a", [Other()])
+    await begin(host)
+    pause = Pause(CHAT.gather)
+    monkeypatch.setattr(type(CHAT), "gather", staticmethod(pause))
+    async with asyncio.timeout(PATIENCE), link(host) as client:
+        client.start_turn(CHAT_ONE, "hello")
+        await pause.is_reached.wait()
+        await host.give_up(ONE, "b", wait=0)
+        pause.over.set()
+        assert (await rejection(client)).endswith(ELSEWHERE)
+
+
+async def test_a_chat_that_was_being_made_when_its_session_went_is_made_by_who_has_it(
+    realm: MemoryRealm, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = await owner(realm, stack, "a", [Other()])
+    await begin(host)
+    pause = Pause(host._owner_store.load_whole)
+    monkeypatch.setattr(host._owner_store, "load_whole", pause)
+    params = {"channel": ONE, "chat": "ahp-chat:/other"}
+    making = asyncio.create_task(host.core.chats.create(params, {"multipleChats": {}}, (), ME))
+    async with asyncio.timeout(PATIENCE):
+        await pause.is_reached.wait()
+        await host.give_up(ONE, "b", wait=0)
+        pause.over.set()
+        with pytest.raises(OwnedElsewhere):
+            await making

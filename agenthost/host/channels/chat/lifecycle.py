@@ -156,7 +156,9 @@ class ChatRegistry:
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
         if not self._directory.has(session):
-            # A chat without its session could never be loaded again.
+            # Raises who has it now, where it has gone elsewhere. A chat without its session could
+            # never be loaded again.
+            await self._directory.find(session.uri)
             raise SessionNotFound("the session was disposed meanwhile")
         if session.state["lifecycle"] == "failed":
             raise InvalidParams("the session could not be created", path="channel")
