@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere
+from agenthost.host.channels.chat.extra import extra_of
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.store import StoreError
+from agenthost.host.trust import LOCAL_OWNER
 from agenthost.protocol.uris import default_chat_uri
 from tests.cluster.owner.realm_in_memory import MemoryRealm
 from tests.cluster.owner.test_owner_host import (
@@ -229,6 +231,7 @@ async def test_the_first_message_of_a_chat_that_is_made_in_a_leaving_session_wai
         assert chat is not None
         await second.core.turns.wait_for(chat, lambda state: state.get("activeTurn"))
     assert chat.state["activeTurn"]["message"]["text"] == "beside it"
+    assert second.core.turns._running[chat.uri].starter == ME
     assert "hostRestarted" not in str(realm.commits(ONE))
 
 
@@ -280,3 +283,33 @@ async def test_a_chat_that_was_being_made_when_its_session_went_is_made_by_who_h
         pause.over.set()
         with pytest.raises(OwnedElsewhere):
             await making
+
+
+async def test_queued_messages_are_their_authors_wherever_they_begin(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    agents = [Patient(), Patient()]
+    first = await owner(realm, stack, "a", [agents[0]])
+    second = await owner(realm, stack, "b", [agents[1]])
+    await begin(first)
+    async with asyncio.timeout(PATIENCE), link(first) as client:
+        client.start_turn(CHAT_ONE, "hello")
+        await began(agents[0])
+        for number in (2, 3):
+            message = {"text": f"message {number}", "origin": {"kind": "user"}}
+            pending = {"type": "chat/pendingMessageSet", "kind": "queued", "id": f"q{number}"}
+            action = {**pending, "message": message}
+            params = {"channel": CHAT_ONE, "clientSeq": number, "action": action}
+            client.send(method="dispatchAction", params=params)
+        await client.request("ping")
+        giving = asyncio.create_task(first.give_up(ONE, "b", wait=PATIENCE))
+        agents[0].may_end.set()
+        await giving
+        await caught_up(second, realm)
+        assert await second.own(ONE)
+        await began(agents[1])
+        running = second.core.turns._running[CHAT_ONE]
+        assert running.channel.state["queuedMessages"][0]["id"] == "q3"
+        for author in (running.starter, extra_of(running.channel).authors["q3"]):
+            assert (author.principal, author.client_id) == (LOCAL_OWNER.name, "c1")
+        agents[1].may_end.set()
