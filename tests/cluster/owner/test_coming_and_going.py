@@ -313,3 +313,34 @@ async def test_queued_messages_are_their_authors_wherever_they_begin(
         for author in (running.starter, extra_of(running.channel).authors["q3"]):
             assert (author.principal, author.client_id) == (LOCAL_OWNER.name, "c1")
         agents[1].may_end.set()
+
+
+async def test_what_is_queued_waits_where_its_agent_is_not(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    agent = Patient()
+    first = await owner(realm, stack, "a", [agent])
+    second = await owner(realm, stack, "b", [Other()])
+    await begin(first)
+    async with asyncio.timeout(PATIENCE):
+        await ask(first, "hello")
+        await began(agent)
+        chat = await first.core.directory.find(CHAT_ONE, CHAT)
+        assert chat is not None
+        message = {"text": "later", "origin": {"kind": "user"}}
+        pending = {"type": "chat/pendingMessageSet", "kind": "queued", "id": "q"}
+        first.core.writer.apply(chat, {**pending, "message": message})
+        giving = asyncio.create_task(first.give_up(ONE, "b", wait=PATIENCE))
+        agent.may_end.set()
+        await giving
+        await caught_up(second, realm)
+        assert await second.own(ONE)
+        chat = await second.core.directory.find(CHAT_ONE, CHAT)
+        assert chat is not None
+        assert [turn["state"] for turn in chat.state["turns"]] == ["complete"]
+        assert [each["id"] for each in chat.state["queuedMessages"]] == ["q"]
+        await second.give_up(ONE, "a", wait=0)
+        await caught_up(first, realm)
+        assert await first.own(ONE)
+        turn = await last_turn(first)
+    assert (turn["message"]["text"], turn["state"]) == ("later", "complete")
