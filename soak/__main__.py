@@ -52,7 +52,7 @@ def main() -> int:
     if args.cluster and args.rolling is not None:
         from soak.rolling import run_rolling
 
-        return run_rolling(args.rolling, args.clients)
+        return run_rolling(args.rolling, args.clients, seed)
     if args.cluster:
         # Needs servers and their client, which one host does without.
         from soak.cluster.run import run_cluster

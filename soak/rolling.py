@@ -1,7 +1,8 @@
 """Restarting a cluster's nodes one after the other, while people work on it.
 
 Everybody works in sessions of their own, so that nothing they do may be refused. All that they may
-notice is that a connection ends, and that they come back through another node.
+notice is that a connection ends, in a way that has clients connect again, and that they come back
+through another node.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from websockets.asyncio.client import connect
@@ -28,8 +30,12 @@ __all__ = ["Office", "at_work", "restarted_in_turn", "run_rolling"]
 Json = dict[str, Any]
 # What shows that a connection is over, depending on the moment.
 _GONE = (OSError, WebSocketException, AssertionError)
-# A turn that streams for about a second.
-_WORDS = "stream 60"
+# The words of a turn, at most: it streams for about a second.
+_MOST_WORDS = 80
+# The most turns that people get on by before the next node is stopped.
+_MOST_TURNS = 5
+# The code that clients take as final.
+_THROWN_OUT = 1008
 
 
 @dataclass
@@ -37,6 +43,7 @@ class Office:
     """Where people work: the nodes that take clients, and what was done and went wrong."""
 
     nodes: Sequence[Node]
+    random: Random = field(default_factory=lambda: Random(1))
     done: Counter[str] = field(default_factory=Counter)
     # What no client should have seen, in words.
     errors: list[str] = field(default_factory=list)
@@ -52,7 +59,8 @@ class Person:
         self._name = name
         self._names = itertools.count(1)
         self._client: WireClient | None = None
-        self._next_node = sum(map(ord, name))
+        self._random = Random(f"{office.random.random()} {name}")
+        self._next_node = self._random.randrange(len(office.nodes))
         self._seqs = itertools.count(1)
 
     async def work(self) -> None:
@@ -63,7 +71,7 @@ class Person:
             while not office.is_over:
                 session = f"ahp-session:/{self._name}-{next(self._names)}"
                 chat = await self._created(session)
-                await self._talked(chat, "t1", _WORDS)
+                await self._talked(chat, "t1", self._words())
                 await self._approved(chat, "t2")
                 await self._queued(chat, "t3")
                 await self._done(session, {"type": "session/titleChanged", "title": "done"})
@@ -73,6 +81,9 @@ class Person:
         finally:
             if self._client is not None:
                 await self._client.close()
+
+    def _words(self) -> str:
+        return f"stream {self._random.randint(1, _MOST_WORDS)}"
 
     # Coming, and coming back.
 
@@ -122,6 +133,8 @@ class Person:
     def _tell_ended(self, client: WireClient, error: BaseException) -> None:
         code, reason = client.closed.result()
         self._office.done[f"connection ended with {code} {reason}"] += 1
+        if code == _THROWN_OUT:
+            raise _Refused(f"the connection ended with {code} {reason}")
 
     # What people do. Each of these may be begun again on another connection.
 
@@ -187,7 +200,7 @@ class Person:
         """Have a message wait for the end of a turn."""
         client = self._client
         assert client is not None
-        await self._done(chat, client.turn_started(turn, _WORDS))
+        await self._done(chat, client.turn_started(turn, self._words()))
         message = client.turn_started("", "stream 5")["message"]
         pending = {"type": "chat/pendingMessageSet", "kind": "queued", "id": "q"}
         await self._done(chat, {**pending, "message": message})
@@ -237,26 +250,26 @@ async def at_work(office: Office, people: int) -> AsyncIterator[None]:
 
 async def restarted_in_turn(office: Office) -> None:
     """Stop each node as an update does, and start it again, once people have got on."""
-    for node in office.nodes:
-        before = office.done["turns"]
+    for node in office.random.sample(office.nodes, len(office.nodes)):
+        enough = office.done["turns"] + office.random.randint(0, _MOST_TURNS)
         async with asyncio.timeout(PATIENCE):
-            while office.done["turns"] < before + 3 and not office.errors:  # noqa: ASYNC110
+            while office.done["turns"] < enough and not office.errors:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         await node.stop()
         await node.start()
         office.errors += node.complaints
 
 
-def run_rolling(rounds: int, people: int) -> int:
+def run_rolling(rounds: int, people: int, seed: int) -> int:
     """Restart the nodes of a cluster so often; 0 if nobody saw an error."""
-    return asyncio.run(_run(rounds, people))
+    return asyncio.run(_run(rounds, people, seed))
 
 
-async def _run(rounds: int, people: int) -> int:
-    print(f"{rounds} rolling restarts of three nodes, {people} clients at work", flush=True)
+async def _run(rounds: int, people: int, seed: int) -> int:
+    print(f"seed {seed}, {rounds} rolling restarts of three nodes, {people} clients", flush=True)
     with tempfile.TemporaryDirectory(prefix="agenthost-rolling-") as folder:
         async with ground(Path(folder)) as running:
-            office = Office(running.nodes)
+            office = Office(running.nodes, Random(seed))
             async with at_work(office, people):
                 for number in range(1, rounds + 1):
                     await restarted_in_turn(office)

@@ -126,16 +126,37 @@ def replace_private(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock that belongs to ``path``; the kernel frees it when its holder dies."""
+    """Hold the lock that belongs to ``path``; the kernel frees it when its holder dies.
+
+    Its file is there while somebody holds it or waits for it.
+    """
     lock = path.with_name(path.name + ".lock")
+    descriptor = _locked_file(lock, path)
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise TokenFileError(f"cannot lock {path}: {_reason(error)}") from error
-    try:
-        _await_lock(descriptor, path)
         yield
     finally:
+        # Before it is freed: whoever waits for it sees then that it is gone, and makes another.
+        with contextlib.suppress(OSError):
+            lock.unlink()
+        os.close(descriptor)
+
+
+def _locked_file(lock: Path, path: Path) -> int:
+    """Open and lock the file that has the name of the lock when it is locked."""
+    while True:
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise TokenFileError(f"cannot lock {path}: {_reason(error)}") from error
+        try:
+            _await_lock(descriptor, path)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(lock)):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        # Its holder took it away while this one waited.
         os.close(descriptor)
 
 

@@ -30,8 +30,7 @@ PROMPT = 60.0
 # What a host leaves behind when it has stopped, and nothing else.
 KEPT = {"agenthost.sqlite", "agenthost.sqlite.lock", "token", "workspace", "logs"}
 if ON_CLUSTER:
-    locks = {"tokens.json.lock", "common-tokens.json.lock"}
-    KEPT = {"realm", "node-name", "token", "workspace", "logs", *locks}
+    KEPT = {"realm", "node-name", "token", "workspace", "logs"}
 
 
 async def enter_clients(host: ServedHost, stack: AsyncExitStack) -> tuple[list[WireClient], str]:

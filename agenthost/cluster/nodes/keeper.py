@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import orjson
 
 from agenthost.cluster.nodes.claims import described
-from agenthost.cluster.nodes.placement import heir
+from agenthost.cluster.nodes.placement import fitting, heir
 from agenthost.cluster.units import REALM
 from agenthost.errors import AgentHostError
 from agenthost.protocol.status import IN_PROGRESS
@@ -103,6 +103,8 @@ class Keeper:
         self._is_draining = False
         # How many units were claimed because others needed it.
         self.takeovers = 0
+        # Units that were claimed although their agents are not here -> those and their folders.
+        self._strays: dict[str, tuple[str, list[str]]] = {}
         self._tasks = Tasks()
         self._stack = contextlib.AsyncExitStack()
 
@@ -126,6 +128,7 @@ class Keeper:
             stack.push_async_callback(self._tasks.close)
             self._nodes.on_death(self._hear_death)
             self._tasks.start(self._watch(), "watch who leads")
+            self._tasks.start(self._look_after_strays(), "give sessions back")
             self._stack = stack.pop_all()
         return self
 
@@ -174,6 +177,32 @@ class Keeper:
             await self._claims.owner(unit)
         except (AgentHostError, TimeoutError) as error:
             log.warning("%s", error)
+
+    # Giving back.
+
+    async def _look_after_strays(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            await self._send_strays_home()
+
+    async def _send_strays_home(self) -> None:
+        """Hand sessions that cannot work here to nodes that have come and have their agents."""
+        owner = self._owner()
+        if owner is None or self._is_draining:
+            return
+        for unit, (provider, directories) in list(self._strays.items()):
+            if unit not in owner.owned:
+                del self._strays[unit]
+                continue
+            nodes = fitting(self._nodes.living.values(), provider, directories)
+            if any(node.id == self._node for node in nodes):
+                del self._strays[unit]
+            elif nodes and not owner.is_busy(unit):
+                to = heir(unit, nodes, provider, directories)
+                try:
+                    await self._hand_over(owner, unit, str(to), 0.0)
+                except Exception as error:
+                    log.warning("%s could not be handed to %s: %r", unit, to, error)
 
     # Leading.
 
@@ -268,6 +297,9 @@ class Keeper:
             if not await owner.own(unit):
                 return {"error": "somebody else was first"}
             self.takeovers += 1
+            provider, directories, _ = await described(self._copy, unit)
+            if provider is not None and provider not in self._nodes.living[self._node].providers:
+                self._strays[unit] = (provider, directories)
         return {
             "owner": self._node,
             "incarnation": self._incarnation(),

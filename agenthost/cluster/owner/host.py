@@ -129,7 +129,7 @@ class OwnerHost(Host):
         )
         core.turns.may_act = self._may_act
         core.sessions.claimed = self._claim_new
-        core.chats.is_held = self._is_held
+        core.chats.is_held = self._holds_queues
         core.changesets.book.machine = self.node
         core.directory.on_read(self._expect_owned)
         core.directory.on_loaded(self._watch_agent)
@@ -322,6 +322,12 @@ class OwnerHost(Host):
     def _is_held(self, session: str) -> bool:
         """Say whether turns of a session wait until it has come, or has gone elsewhere."""
         return self._is_leaving or session in self._going or session in self._coming
+
+    def _holds_queues(self, session: str) -> bool:
+        """Say whether what is queued in a session waits for another time or another owner."""
+        channel = self.core.directory.get(session, SESSION)
+        is_able = channel is None or channel.state["provider"] in self._agents
+        return not is_able or self._is_held(session)
 
     def _expect_owned(self, channel: AnyChannel, since: int) -> None:
         """Refuse what was given up while it was being read."""

@@ -196,6 +196,11 @@ async def _refusal(connection: Connection, channel: AnyChannel, action: Action) 
     owner = core.directory.owner(channel)
     context = await channel.kind.gather(channel, owner, action, _Surroundings(connection))
     if not core.directory.has(channel):
+        try:
+            # Whoever has it now is asked instead.
+            await core.directory.find(channel.uri)
+        except WireError as error:
+            return error.message
         return "the channel was removed meanwhile"
     if core.directory.owner(channel) is not owner:
         # What was gathered is true of the session that it was in.

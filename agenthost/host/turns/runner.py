@@ -293,7 +293,7 @@ class TurnRunner:
         clock = asyncio.get_running_loop().time
         end = clock() + seconds
         while running := [each for each in self._running.values() if each.session.uri == session]:
-            tasks = [each.task for each in running if each.task is not None]
+            tasks = [each.task for each in running if each.task and not each.task.done()]
             if tasks and clock() < end:
                 await asyncio.wait(tasks, timeout=end - clock())
                 continue

@@ -90,14 +90,14 @@ class Machine:
         # How many hand-overs fail before one succeeds.
         self.failures = 0
         self.is_leaving = False
-        agents: Any = [{"provider": "demo", "models": []}]
+        self.agents = ["demo"]
         self.nodes = Nodes(
             self.link,
             lambda: NodeInfo(
                 name,
                 process="1",
                 incarnation="i",
-                agents=agents,
+                agents=cast(Any, [{"provider": each, "models": []} for each in self.agents]),
                 draining=self.keeper.is_draining,
             ),
         )
@@ -247,6 +247,29 @@ async def test_a_node_that_leaves_tries_again_what_could_not_be_handed_over() ->
         b.failures = 100
         await b.keeper.drain(0.0)
         assert X in b.owned
+
+
+async def test_sessions_go_back_to_where_their_agent_is_once_it_is_there_again() -> None:
+    log = SharedLog()
+    log.sessions = {X: IDLE, Y: IDLE}
+    async with machines(log, "a", "b") as (a, b):
+        b.agents = []
+        b.nodes.tell_now()
+        await until(lambda: not a.nodes.living["b"].agents)
+        await a.own(X)
+        # As while it is restarted: nobody else has it, and somebody needs the session.
+        a.agents = []
+        a.nodes.tell_now()
+        await until(lambda: not b.nodes.living["a"].agents)
+        await a.keeper._hand_over(a, X, "b", 0.0)
+        await b.own(Y)
+        assert {X, Y} <= b.owned
+        a.agents = ["demo"]
+        a.nodes.tell_now()
+        await until(lambda: X in a.owned)
+        assert log.owners[X] == "a"
+        # What somebody has made there is not sent anywhere.
+        assert Y in b.owned
 
 
 async def test_a_lone_node_keeps_what_it_has() -> None:

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere
+from agenthost.host.channels.chat.extra import extra_of
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION
+from agenthost.host.store import StoreError
+from agenthost.host.trust import LOCAL_OWNER
 from agenthost.protocol.uris import default_chat_uri
 from tests.cluster.owner.realm_in_memory import MemoryRealm
 from tests.cluster.owner.test_owner_host import (
@@ -228,4 +231,116 @@ async def test_the_first_message_of_a_chat_that_is_made_in_a_leaving_session_wai
         assert chat is not None
         await second.core.turns.wait_for(chat, lambda state: state.get("activeTurn"))
     assert chat.state["activeTurn"]["message"]["text"] == "beside it"
+    assert second.core.turns._running[chat.uri].starter == ME
     assert "hostRestarted" not in str(realm.commits(ONE))
+
+
+async def test_a_session_whose_turn_can_be_recorded_no_more_is_not_waited_for(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    host = await owner(realm, stack, "a", [Other()])
+    await begin(host)
+    realm.gate.clear()
+    await ask(host, "hello")
+    (running,) = host.core.turns._running.values()
+    host._owner_store.fail(StoreError("the realm is gone"))
+    assert running.task is not None
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.wait({running.task})
+        assert host.core.turns.running == 1
+        await host.core.turns.rest(ONE, 100 * PATIENCE, "the session goes")
+    assert host.core.turns.running == 0
+    realm.open()
+
+
+async def test_what_was_being_judged_when_its_session_went_is_sent_to_who_has_it(
+    realm: MemoryRealm, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = await owner(realm, stack, "a", [Other()])
+    await begin(host)
+    pause = Pause(CHAT.gather)
+    monkeypatch.setattr(type(CHAT), "gather", staticmethod(pause))
+    async with asyncio.timeout(PATIENCE), link(host) as client:
+        client.start_turn(CHAT_ONE, "hello")
+        await pause.is_reached.wait()
+        await host.give_up(ONE, "b", wait=0)
+        pause.over.set()
+        assert (await rejection(client)).endswith(ELSEWHERE)
+
+
+async def test_a_chat_that_was_being_made_when_its_session_went_is_made_by_who_has_it(
+    realm: MemoryRealm, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = await owner(realm, stack, "a", [Other()])
+    await begin(host)
+    pause = Pause(host._owner_store.load_whole)
+    monkeypatch.setattr(host._owner_store, "load_whole", pause)
+    params = {"channel": ONE, "chat": "ahp-chat:/other"}
+    making = asyncio.create_task(host.core.chats.create(params, {"multipleChats": {}}, (), ME))
+    async with asyncio.timeout(PATIENCE):
+        await pause.is_reached.wait()
+        await host.give_up(ONE, "b", wait=0)
+        pause.over.set()
+        with pytest.raises(OwnedElsewhere):
+            await making
+
+
+async def test_queued_messages_are_their_authors_wherever_they_begin(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    agents = [Patient(), Patient()]
+    first = await owner(realm, stack, "a", [agents[0]])
+    second = await owner(realm, stack, "b", [agents[1]])
+    await begin(first)
+    async with asyncio.timeout(PATIENCE), link(first) as client:
+        client.start_turn(CHAT_ONE, "hello")
+        await began(agents[0])
+        for number in (2, 3):
+            message = {"text": f"message {number}", "origin": {"kind": "user"}}
+            pending = {"type": "chat/pendingMessageSet", "kind": "queued", "id": f"q{number}"}
+            action = {**pending, "message": message}
+            params = {"channel": CHAT_ONE, "clientSeq": number, "action": action}
+            client.send(method="dispatchAction", params=params)
+        await client.request("ping")
+        giving = asyncio.create_task(first.give_up(ONE, "b", wait=PATIENCE))
+        agents[0].may_end.set()
+        await giving
+        await caught_up(second, realm)
+        assert await second.own(ONE)
+        await began(agents[1])
+        running = second.core.turns._running[CHAT_ONE]
+        assert running.channel.state["queuedMessages"][0]["id"] == "q3"
+        for author in (running.starter, extra_of(running.channel).authors["q3"]):
+            assert (author.principal, author.client_id) == (LOCAL_OWNER.name, "c1")
+        agents[1].may_end.set()
+
+
+async def test_what_is_queued_waits_where_its_agent_is_not(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    agent = Patient()
+    first = await owner(realm, stack, "a", [agent])
+    second = await owner(realm, stack, "b", [Other()])
+    await begin(first)
+    async with asyncio.timeout(PATIENCE):
+        await ask(first, "hello")
+        await began(agent)
+        chat = await first.core.directory.find(CHAT_ONE, CHAT)
+        assert chat is not None
+        message = {"text": "later", "origin": {"kind": "user"}}
+        pending = {"type": "chat/pendingMessageSet", "kind": "queued", "id": "q"}
+        first.core.writer.apply(chat, {**pending, "message": message})
+        giving = asyncio.create_task(first.give_up(ONE, "b", wait=PATIENCE))
+        agent.may_end.set()
+        await giving
+        await caught_up(second, realm)
+        assert await second.own(ONE)
+        chat = await second.core.directory.find(CHAT_ONE, CHAT)
+        assert chat is not None
+        assert [turn["state"] for turn in chat.state["turns"]] == ["complete"]
+        assert [each["id"] for each in chat.state["queuedMessages"]] == ["q"]
+        await second.give_up(ONE, "a", wait=0)
+        await caught_up(first, realm)
+        assert await first.own(ONE)
+        turn = await last_turn(first)
+    assert (turn["message"]["text"], turn["state"]) == ("later", "complete")

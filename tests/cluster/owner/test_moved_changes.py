@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -107,3 +108,28 @@ async def test_what_another_machine_kept_is_said_to_be_there(
     for turn in (one, two):
         with pytest.raises(Uncomputable, match=r"another machine before \(b\)"):
             await changed(first, "turn", turn)
+
+
+async def test_what_this_machine_kept_no_longer_was_not_on_another_one(
+    realm: MemoryRealm, stack: AsyncExitStack, folder: Path, tmp_path: Path
+) -> None:
+    params = {
+        "channel": ONE,
+        "workingDirectories": [folder.as_uri()],
+        "_meta": {"agenthost.keep": True},
+    }
+    async with AsyncExitStack() as before:
+        host = await started(realm, before, "a", folder, tmp_path)
+        await host.core.sessions.create(params, ME, Role.OWNER)
+        turn = await say(host, "b")
+    shutil.rmtree(tmp_path / "files of a")
+
+    host = await started(realm, stack, "a", folder, tmp_path)
+    assert await host.own(ONE)
+    with pytest.raises(Uncomputable, match="not kept on this machine any more"):
+        await changed(host, "turn", turn)
+    # Nor does it become so with what is noted from now on.
+    assert await changed(host, "turn", await say(host, "c")) == ["c"]
+    host.core.changesets.book.leave(ONE)
+    with pytest.raises(Uncomputable, match="not kept on this machine any more"):
+        await changed(host, "turn", turn)

@@ -59,8 +59,11 @@ class Page:
     turns: list[TurnTrees] = field(default_factory=list)
     # Where the repositories are that contents come from.
     places: dict[str, Repository] = field(default_factory=dict)
-    # The machine that has what came before, where that is another one.
+    # The machine that had what came before, where that is not here: another one, or this one and
+    # its folder is gone.
     elsewhere: str | None = None
+    # The machine that this is, where there are several.
+    here: str | None = None
     # Its session is gone, and nothing more is to be stored of it.
     is_closed: bool = False
     # And its folder is gone too.
@@ -177,7 +180,7 @@ class CheckpointBook:
     async def _read(self, session: str) -> Page:
         if self._ledger.backlog:
             await self._ledger.settle()
-        page = Page(self._checkpoints(session))
+        page = Page(self._checkpoints(session), here=self.machine)
         stored = await self.store.record(CHECKPOINTS, session)
         if stored is None:
             return page

@@ -371,7 +371,13 @@ def _find(page: Page, scope: Scope, turn: str) -> TurnTrees | None:
 
 
 def _expect_here(page: Page) -> None:
-    """Raise Uncomputable if what came before was kept by another machine."""
+    """Raise Uncomputable if what came before was kept by another machine, or is gone here."""
+    if page.elsewhere is not None and page.elsewhere == page.here:
+        raise Uncomputable(
+            "notKept",
+            "what the files were before is not kept on this machine any more; turns from now on "
+            "can be compared",
+        )
     if page.elsewhere is not None:
         raise Uncomputable(
             "notKept",

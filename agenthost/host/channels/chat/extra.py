@@ -20,6 +20,8 @@ ChatChannel: TypeAlias = "LiveChannel[ChatState]"
 CONTEXTS = "contexts"
 # The record of what the messages of a chat attach, as its agent is given it.
 ATTACHED = "attached"
+# The record of who set the messages of a chat that wait.
+AUTHORS = "authors"
 
 
 def nothing_runs() -> int:
@@ -35,7 +37,7 @@ class ChatExtra:
     context: list[CompletedTurn] = field(default_factory=list)
     # Turn or pending message -> its attachments as the agent is given them, where that differs.
     attached: dict[str, list[MessageAttachment]] = field(default_factory=dict)
-    # Pending message -> who set it, since this host started.
+    # Pending message -> who set it.
     authors: dict[str, Starter] = field(default_factory=dict)
     # Attached URI -> the clients that sent it, the last one first, since this host started.
     senders: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from agenthost.host.channels.chat.answers import read_answers
+from agenthost.host.channels.chat.authors import read_authors
 from agenthost.host.channels.chat.consequences import (
     TRUST_QUESTION,
     ChatChanged,
@@ -24,6 +25,7 @@ from agenthost.host.channels.chat.consequences import (
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
 from agenthost.host.channels.chat.extra import (
     ATTACHED,
+    AUTHORS,
     CONTEXTS,
     ChatChannel,
     ChatExtra,
@@ -71,14 +73,14 @@ class ChatKind(RuledKind["ChatState"]):
 
     name = "chat"
     cuts = frozenset({"chat/truncated", "chat/turnResume"})
-    buckets = (CONTEXTS, ATTACHED)
+    buckets = (CONTEXTS, ATTACHED, AUTHORS)
 
     def extra(self) -> ChatExtra:
         """Make what a chat keeps besides its state."""
         return ChatExtra()
 
     def restore(self, channel: ChatChannel, whole: WholeChannel) -> None:
-        """Take up what a chat's agent knows and the chat does not show."""
+        """Take up what a chat's agent knows and the chat does not show, and who wrote what."""
         extra = extra_of(channel)
         context = whole.records.get(CONTEXTS)
         if context is not None:
@@ -86,6 +88,9 @@ class ChatKind(RuledKind["ChatState"]):
         attached = whole.records.get(ATTACHED)
         if attached is not None:
             extra.attached = stored_value(attached, channel.uri)
+        authors = whole.records.get(AUTHORS)
+        if authors is not None:
+            extra.authors = read_authors(stored_value(authors, channel.uri))
 
     def loaded(self, channel: ChatChannel) -> Sequence[Consequence]:
         """Take off the list what ran beside the chat: it ended with the host that ran it."""

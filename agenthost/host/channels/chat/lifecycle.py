@@ -17,6 +17,7 @@ from agenthost.host.channels.chat.attachments import (
     remember_sender,
     write_out_attachments,
 )
+from agenthost.host.channels.chat.authors import set_authors
 from agenthost.host.channels.chat.consequences import (
     CloseCanvases,
     DropSteering,
@@ -31,7 +32,7 @@ from agenthost.host.channels.chat.consequences import (
     StopTurn,
     TitleFromFirstMessage,
 )
-from agenthost.host.channels.chat.extra import ATTACHED, CONTEXTS, ChatChannel, extra_of
+from agenthost.host.channels.chat.extra import CONTEXTS, ChatChannel, extra_of
 from agenthost.host.channels.chat.fork import History, copy_content, new_chat_from
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.message_rules import check_message
@@ -156,7 +157,9 @@ class ChatRegistry:
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
         if not self._directory.has(session):
-            # A chat without its session could never be loaded again.
+            # Raises who has it now, where it has gone elsewhere. A chat without its session could
+            # never be loaded again.
+            await self._directory.find(session.uri)
             raise SessionNotFound("the session was disposed meanwhile")
         if session.state["lifecycle"] == "failed":
             raise InvalidParams("the session could not be created", path="channel")
@@ -205,7 +208,8 @@ class ChatRegistry:
                     self._writer.apply(session, action)
             self._writer.apply(session, {"type": "session/chatRemoved", "chat": chat.uri})
         self._directory.drop(chat)
-        self._writer.ledger.write(DropRecord(CONTEXTS, chat.uri), DropRecord(ATTACHED, chat.uri))
+        for bucket in CHAT.buckets:
+            self._writer.ledger.write(DropRecord(bucket, chat.uri))
 
     async def leave_directory(self, session: SessionChannel, directory: str) -> None:
         """Take a directory that has left the session away from its chats."""
@@ -242,11 +246,8 @@ class ChatRegistry:
 
     def remember_author(self, chat: ChatChannel, message_id: str, author: Starter) -> None:
         """Remember who set a pending message: a queued one runs on its author's behalf."""
-        extra = extra_of(chat)
-        authors = {**extra.authors, message_id: author}
-        pending = [*(chat.state.get("queuedMessages") or ()), chat.state.get("steeringMessage")]
-        queue = [item["id"] for item in pending if item is not None]
-        extra.authors = {id: authors[id] for id in queue if id in authors}
+        authors = {**extra_of(chat).authors, message_id: author}
+        self._writer.ledger.write(set_authors(chat, authors))
 
     def start_next_queued(self, chat: ChatChannel) -> None:
         """Begin the first queued message, if the chat is free and there is one."""
@@ -259,7 +260,10 @@ class ChatRegistry:
         first = queue[0]
         removed = {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": first["id"]}
         self._writer.apply(chat, removed)
-        author = extra_of(chat).authors.pop(first["id"], NOBODY)
+        authors = extra_of(chat).authors
+        author = authors.get(first["id"], NOBODY)
+        if authors:
+            self._writer.ledger.write(set_authors(chat, authors))
         self.start_turn(chat, first["message"], author, first["id"])
 
     async def go_on(self, session: str) -> None:
