@@ -97,6 +97,8 @@ class PushSender:
         self._slots = asyncio.Semaphore(AT_ONCE)
         # By the token's name, while there is something to send.
         self._own_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        # By address and topic: what takes a message back must not come in before it.
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def send(
         self,
@@ -105,11 +107,15 @@ class PushSender:
         note: PushNote,
         still: Callable[[], bool] = lambda: True,
     ) -> Delivery:
-        """Send a message, and again where the service is busy as long as it is ``still`` wanted."""
+        """Send a message, and again where the service is busy as long as it is ``still`` wanted.
+
+        Those of one topic to one browser come in one after the other, as they were sent.
+        """
         pause = FIRST_PAUSE
         own_slots = self._own_slots.setdefault(to.name, asyncio.Semaphore(FOR_ONE))
+        turn = self._turns.setdefault((to.endpoint, note.topic), asyncio.Lock())
         for attempt in range(1, TRIES + 1):
-            async with own_slots, self._slots:
+            async with turn, own_slots, self._slots:
                 if not still():
                     return Delivery.FAILED
                 answer = await in_own_thread(partial(self._attempt, keys, to, note), "push")

@@ -215,7 +215,8 @@ async def test_services_that_take_long_keep_nobody_elses_messages_back() -> None
 
     sender = PushSender(Waits(), connect)
     hers = replace(subscribed(Browser("https://slow.example.org/x")), name="mallory")
-    sends = [asyncio.create_task(sender.send(KEYS, hers, NOTE)) for _ in range(16)]
+    notes = [replace(NOTE, topic=f"topic-{number}") for number in range(16)]
+    sends = [asyncio.create_task(sender.send(KEYS, hers, note)) for note in notes]
     try:
         await slow.until(FOR_ONE)
         async with asyncio.timeout(60):
@@ -223,6 +224,25 @@ async def test_services_that_take_long_keep_nobody_elses_messages_back() -> None
     finally:
         release.set()
         await asyncio.gather(*sends)
+
+
+async def test_what_takes_a_message_back_waits_until_that_has_come_in() -> None:
+    service, release = PushService(), threading.Event()
+
+    def answer_late(connection: socket.socket) -> None:
+        release.wait(60)
+        connection.sendall(OK)
+
+    service.misbehave = answer_late
+    sender, browser = PushSender(Waits(), service.connect), Browser()
+    back, other = replace(NOTE, body=b'{"kind":"withdraw"}'), replace(NOTE, topic="topic-2")
+    to = subscribed(browser)
+    sends = [asyncio.create_task(sender.send(KEYS, to, note)) for note in (NOTE, back, other)]
+    # Nobody waits for what is of another topic.
+    assert {each.headers["Topic"] for each in await service.until(2)} == {"topic-1", "topic-2"}
+    release.set()
+    assert set(await asyncio.gather(*sends)) == {Delivery.SENT}
+    assert [browser.read(each.body)["kind"] for each in service.taken][2] == "withdraw"
 
 
 async def test_few_messages_are_under_way_at_once() -> None:
@@ -242,7 +262,8 @@ async def test_few_messages_are_under_way_at_once() -> None:
 
     service.misbehave = wait
     sender = PushSender(Waits(), service.connect)
-    to = [replace(subscribed(Browser()), name=f"person {number}") for number in range(12)]
+    browsers = [Browser(f"https://push.example.org/{number}") for number in range(12)]
+    to = [replace(subscribed(each), name=each.endpoint) for each in browsers]
     sends = [asyncio.create_task(sender.send(KEYS, each, NOTE)) for each in to]
     await service.until(AT_ONCE)
     release.set()
