@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from agenthost.clock import Clock
 from agenthost.errors import PermissionDenied
 from agenthost.host.log.ledger import Ledger
+from agenthost.host.log.shared_records import SharedRecords
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store, StoreDamaged
 from agenthost.host.trust import Principal
@@ -35,8 +36,8 @@ class FolderTrust:
     """What people decided about the servers that folders declare."""
 
     def __init__(self, store: Store, ledger: Ledger, clock: Clock) -> None:
-        self._store = store
         self._ledger = ledger
+        self._records = SharedRecords(store, ledger, TRUST)
         self._clock = clock
         # Folder -> digest -> what an owner decided.
         self._kept: dict[str, dict[str, TrustedServer]] = {}
@@ -47,7 +48,7 @@ class FolderTrust:
 
     async def open(self) -> None:
         """Read what was decided in the past."""
-        records = await self._store.records(TRUST)
+        records = await self._records.read()
         self._kept.clear()
         for folder, stored in records.items():
             try:
@@ -96,7 +97,7 @@ class FolderTrust:
         """Forget all that was decided about a folder, in sessions too; False if nothing was."""
         known = self._kept.pop(folder, None) is not None
         if known:
-            self._ledger.write(DropRecord(TRUST, folder))
+            self._records.write(DropRecord(TRUST, folder))
         for decided in self._for_session.values():
             for key in [key for key in decided if key[0] == folder]:
                 del decided[key]
@@ -164,7 +165,7 @@ class FolderTrust:
             }
         for oldest in list(entries)[:-MOST_KEPT]:
             del entries[oldest]
-        self._ledger.write(PutRecord(TRUST, folder, dumps(list(entries.values()))))
+        self._records.write(PutRecord(TRUST, folder, dumps(list(entries.values()))))
 
     def _forget_in_sessions(self, folder: str, digests: Iterable[str]) -> None:
         """Let an owner's word count where somebody decided otherwise for a session."""

@@ -320,8 +320,6 @@ class OwnerHost(Host):
         while True:
             await self._shared_changed.wait()
             self._shared_changed.clear()
-            # Our own decisions too, so that none is forgotten that was made while this is read.
-            await core.writer.ledger.settle()
             await self._owner_store.copy.reached(self._owner_store.copy.position)
             await core.folder_trust.open()
             await core.content_owners.open()

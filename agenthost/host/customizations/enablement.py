@@ -21,6 +21,7 @@ from agenthost.host.channels.session.records import (
     keep_decisions,
 )
 from agenthost.host.log.ledger import Ledger
+from agenthost.host.log.shared_records import SharedRecords
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.protocol.jsonrpc import dumps
@@ -151,15 +152,16 @@ class EnablementRecords:
     """The decisions of all scopes."""
 
     def __init__(self, store: Store, ledger: Ledger) -> None:
-        self._store = store
         self._ledger = ledger
+        self._records = SharedRecords(store, ledger, SHARED)
         # ``global``, or ``workspace:`` and its URI -> what was decided there.
         self._shared: dict[str, Decided] = {}
 
-    async def open(self) -> None:
-        """Take up what was decided for workspaces, and for everything."""
-        stored = await self._store.records(SHARED)
+    async def open(self) -> bool:
+        """Take up what was decided for workspaces, and for everything; False if that is known."""
+        before, stored = self._shared, await self._records.read()
         self._shared = {key: stored_value(kept, key) for key, kept in stored.items()}
+        return self._shared != before
 
     def of(self, session: SessionChannel) -> SessionDecisions:
         """Return what counts in a session."""
@@ -205,7 +207,7 @@ class EnablementRecords:
     def _keep(self, key: str, decided: Decided) -> None:
         if decided:
             self._shared[key] = decided
-            self._ledger.write(PutRecord(SHARED, key, dumps(decided)))
+            self._records.write(PutRecord(SHARED, key, dumps(decided)))
         else:
             self._shared.pop(key, None)
-            self._ledger.write(DropRecord(SHARED, key))
+            self._records.write(DropRecord(SHARED, key))

@@ -165,8 +165,9 @@ class SessionCustomizations:
         config.on_change(PLUGINS, lambda _: self._look_at_all())
 
     async def open(self) -> None:
-        """Read what was switched on or off, before anybody comes in."""
-        await self._records.open()
+        """Read what was switched on or off: before anybody comes in, and when others decide too."""
+        if await self._records.open():
+            self._queue.add([each.session for each in self._customized.values()])
 
     async def for_turn(self, session: SessionChannel, agent_uri: str | None) -> TurnCustomizations:
         """Return what holds for a turn that begins now; AgentError if the agent is not there."""

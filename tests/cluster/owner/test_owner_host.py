@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,14 +19,17 @@ from agenthost.cluster.owner.host import OwnerHost
 from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere, OwnerStore
 from agenthost.cluster.units import REALM
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.session.kind import SESSION
+from agenthost.host.channels.session.consequences import CustomizationToggled
+from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.host.store import Append, DropRecord, SaveSnapshot, StoreError
 from agenthost.host.trust import LOCAL_OWNER, Role
 from agenthost.host.trust.principals import Starter
 from agenthost.host.turns.runner import RUNNING
+from agenthost.protocol.session.customizations import CustomizationEnablement
 from agenthost.protocol.uris import AUTOMATIONS, ROOT, default_chat_uri
 from agenthost.transport import memory_pair
 from tests.cluster.owner.realm_in_memory import MemoryRealm
+from tests.customizations.repository import write_files
 from tests.host.test_embedding import MemoryClient
 
 ONE, TWO = "ahp-session:/1", "ahp-session:/2"
@@ -80,8 +84,8 @@ async def owner(
     return await stack.enter_async_context(OwnerHost(store, agents=agents))
 
 
-async def begin(host: OwnerHost, session: str = ONE) -> None:
-    params = {"channel": session, "_meta": {"agenthost.keep": True}}
+async def begin(host: OwnerHost, session: str = ONE, **described: Any) -> None:
+    params = {"channel": session, "_meta": {"agenthost.keep": True}, **described}
     await host.core.sessions.create(params, ME, Role.OWNER)
     await host.core.writer.ledger.settle()
 
@@ -124,6 +128,16 @@ async def link(host: OwnerHost) -> AsyncIterator[MemoryClient]:
     finally:
         await ours.close()
         await serving
+
+
+async def plugin(host: OwnerHost, session: str) -> Any:
+    """Return the plugin that a session shows, once it was looked for."""
+    channel = await host.core.directory.find(session, SESSION)
+    assert channel is not None
+    async with asyncio.timeout(PATIENCE):
+        await extra_of(channel).customizations_read.wait()
+    shown = channel.state.get("customizations", ())
+    return next(each for each in shown if each["type"] == "plugin")
 
 
 async def rejection(client: MemoryClient) -> str:
@@ -425,3 +439,23 @@ async def test_what_one_owner_trusts_others_hear_of(
     async with asyncio.timeout(PATIENCE):
         while second.core.folder_trust.is_trusted("/work", "digest", TWO):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+
+async def test_what_one_owner_switches_off_everywhere_others_show(
+    realm: MemoryRealm, stack: AsyncExitStack, tmp_path: Path
+) -> None:
+    write_files(tmp_path, {".agents/plugins/box/skills/one/SKILL.md": "---\nname: one\n---\n"})
+    first = await owner(realm, stack, "a", [Other()])
+    second = await owner(realm, stack, "b", [Other()])
+    for host, session in ((first, ONE), (second, TWO)):
+        await begin(host, session, workingDirectories=[tmp_path.as_uri()])
+    entry = await plugin(first, ONE)
+    assert "enablement" not in await plugin(second, TWO)
+    channel = await first.core.directory.find(ONE, SESSION)
+    assert channel is not None
+    off: CustomizationEnablement = {"kind": "global", "enabled": False}
+    first.core.effects.carry_out(CustomizationToggled(channel, entry, None, (off,)))
+    for host, name in ((first, ONE), (second, TWO)):
+        async with asyncio.timeout(PATIENCE):
+            while (await plugin(host, name)).get("enablement") != [off]:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agenthost.host.channels.chat.extra import ChatChannel, extra_of
 from agenthost.host.log.ledger import Ledger
+from agenthost.host.log.shared_records import SharedRecords
 from agenthost.host.store import DropBlobs, DropRecord, MoveBlobs, PutRecord, Store
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.uris import content_uri, terminal_uri
@@ -46,14 +47,13 @@ class ContentOwners:
     """Moves content from session to session, and drops what no session needs any more."""
 
     def __init__(self, store: Store, ledger: Ledger) -> None:
-        self._store = store
-        self._ledger = ledger
+        self._records = SharedRecords(store, ledger, SHARED)
         # The owners that are several sessions.
         self._shared: set[Sessions] = set()
 
     async def open(self) -> None:
         """Take up what is stored."""
-        self._shared = {frozenset(k.split(_BETWEEN)) for k in await self._store.records(SHARED)}
+        self._shared = {frozenset(k.split(_BETWEEN)) for k in await self._records.read()}
 
     def move(
         self, source: str, destination: str, *, moved: Collection[str], staying: Collection[str]
@@ -68,15 +68,15 @@ class ContentOwners:
                 new = kept | {destination}
                 if new != owner:
                     writes += (*self._known(new), MoveBlobs(_name(owner), _name(new), uri))
-        self._ledger.write(*writes)
+        self._records.write(*writes)
 
     def drop(self, session: str) -> None:
         """Forget what belongs to a session that is gone for good, and to no other."""
-        self._ledger.write(DropBlobs(session))
+        self._records.write(DropBlobs(session))
         for owner in [each for each in self._shared if session in each]:
             left = owner - {session}
             self._shared.discard(owner)
-            self._ledger.write(
+            self._records.write(
                 *self._known(left),
                 MoveBlobs(_name(owner), _name(left)),
                 DropRecord(SHARED, _name(owner)),
