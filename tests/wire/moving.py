@@ -65,7 +65,9 @@ def listed(client: WireClient, session: str) -> list[str]:
 
 
 def happened(client: WireClient, channel: str) -> list[str]:
-    return [envelope["action"]["type"] for envelope in client.envelopes[channel]]
+    """Return what a client was told of a channel, but for what is found beside everything else."""
+    types = [envelope["action"]["type"] for envelope in client.envelopes[channel]]
+    return [each for each in types if each != "session/customizationsChanged"]
 
 
 async def everywhere(client: WireClient, chat: str) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
-from tests.wire.client import WireClient
+from tests.wire.client import PATIENCE, WireClient
+from tests.wire.on_cluster import ON_CLUSTER
 
 __all__ = [
     "ROOT", "TERMINAL", "commands_of", "create", "finished", "held_by", "listed", "run", "shows",
@@ -67,7 +70,14 @@ async def run(client: WireClient, line: str, uri: str = TERMINAL) -> Json:
     return await finished(client, line, uri)
 
 
-async def listed(client: WireClient) -> list[Json]:
-    """Return the host's terminals as they are listed now."""
-    terminals: list[Json] = (await client.fresh(ROOT))["terminals"]
-    return terminals
+async def listed(client: WireClient, holds: Callable[[list[Json]], object]) -> list[Json]:
+    """Return the host's terminals as they are listed now, whatever should hold of them.
+
+    On a cluster their list follows a moment later: it is asked for until that holds, for a while.
+    """
+    clock = asyncio.get_running_loop().time
+    ends = clock() + PATIENCE
+    while True:
+        terminals: list[Json] = (await client.fresh(ROOT))["terminals"]
+        if holds(terminals) or not ON_CLUSTER or clock() > ends:
+            return terminals

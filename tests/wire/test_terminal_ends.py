@@ -74,7 +74,7 @@ async def test_the_host_leaves_no_child(
     await host.start()
     async with open_client(host.url) as client:
         await client.initialize()
-        assert await listed(client) == []
+        assert await listed(client, lambda all: not all) == []
         assert (await client.refusal("subscribe", channel=TERMINAL)).code == -32008
 
 
