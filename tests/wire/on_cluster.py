@@ -41,8 +41,6 @@ STORE = Path("realm/realm.sqlite" if ON_CLUSTER else "agenthost.sqlite")
 # Seconds in which a server must have begun.
 PATIENCE = 30.0
 _FILES = "looks at the files of a plain host"
-_MEMORY = "looks into, or copies, what a store in memory holds, which a node has not"
-_CORE = "looks into a plain host, or works with its parts"
 
 # Parts that matter where clients are.
 _OF_FRONTS = ("clients", "metrics", "budget", "push_book")
@@ -51,33 +49,26 @@ _OF_FRONTS = ("clients", "metrics", "budget", "push_book")
 NOT_ON_CLUSTER: dict[str, str] = {
     "test_damage.py": _FILES,
     "test_old_data.py": _FILES,
-    "test_failed_sessions.py": _CORE,
-    "test_split_actions.py": _CORE,
     "test_restore.py": "restores a plain host's backup; a realm's goes through `agenthost migrate`",
-    "test_chat_names.py::"
-    "test_a_chat_that_was_stored_under_another_name_answers_to_the_new_one_as_well": _CORE,
-    "test_client_plugins.py::"
-    "test_a_published_plugin_is_read_from_its_client_and_seen_by_all": _CORE,
-    "test_customizations.py::test_a_host_that_comes_back_shows_the_same_under_the_same_ids": _CORE,
-    "test_customizations.py::test_the_state_of_a_server_is_kept_when_its_file_is_read_again": _CORE,
-    "test_disposing.py::test_of_two_who_dispose_a_session_one_finds_it_gone": _CORE,
-    "test_drafts.py::"
-    "test_a_draft_that_nobody_follows_is_collected_with_a_notice_and_leaves_no_trace": _CORE,
-    "test_drafts.py::test_what_holds_something_or_was_asked_to_stay_is_not_collected": _CORE,
-    "test_eight_versions.py::test_all_see_a_terminal_and_its_end": _CORE,
+    "test_split_actions.py::test_a_gap_over_two_snapshots_takes_one_below_the_newest_version": (
+        "has a host save snapshots, which each copy of a realm does for itself"
+    ),
+    "test_split_actions.py::test_a_log_of_a_host_that_took_fewer_numbers_is_not_replayed": (
+        "counts as hosts of the past did; a realm's numbers come with its messages"
+    ),
+    "test_split_actions.py::test_what_has_an_effect_on_its_sender_alone_is_refused": (
+        "has a host apply an action for a connection, which a node's other half has"
+    ),
     "test_changeset_extremes.py::"
     "test_checkpoints_that_went_with_a_temporary_folder_are_not_missed": (
         "a node says that checkpoints are not kept where it is, with an error, not an empty list"
     ),
-    "test_root_config.py::"
-    "test_a_question_is_given_up_and_a_draft_removed_after_the_seconds_that_are_set": (
-        "a draft of 0.05 seconds may be gone before a client follows it through a node"
-    ),
     "test_participants.py::test_who_takes_part_outlives_the_host_and_the_trash": (
         "asks an owner's part for a session that it takes up when a client needs it"
     ),
-    "test_resume.py::test_a_turn_that_a_crash_or_a_stop_ended_goes_on": _MEMORY,
-    "test_resume.py::test_what_an_agent_kept_goes_with_the_session": _MEMORY,
+    "test_resume.py::test_a_turn_that_a_crash_or_a_stop_ended_goes_on": (
+        "copies what a store in memory holds, which a node has not"
+    ),
 }
 
 

@@ -84,10 +84,12 @@ async def test_what_holds_something_or_was_asked_to_stay_is_not_collected(tmp_pa
             await editor.subscribe(default_chat_uri("s:/talked"))
             await editor.run_turn(default_chat_uri("s:/talked"), "t1", "hello")
     # Also after a restart, whoever was following before.
-    async with Host([Puppet()], store=SqliteStore(path), draft_seconds=SOON) as host:
+    async with Host([Puppet()], store=SqliteStore(path)) as host:
         url = await host.listen(port=0)
         async with open_client(url, "watcher") as watcher:
             await watcher.initialize(ROOT)
+            soon = {"type": "root/configChanged", "config": {"draftSeconds": SOON}}
+            await watcher.accepted(ROOT, soon)
             await watcher.notification("root/sessionRemoved", lambda p: p["session"] == "s:/empty")
             left = {"s:/titled", "s:/typed", "s:/talked", "s:/kept"}
             assert set(await sessions(watcher)) == left

@@ -13,6 +13,7 @@ from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.session.state import SessionState
 from tests.wire.client import ROOT, open_client
 from tests.wire.hosting import embed
+from tests.wire.on_cluster import ON_CLUSTER
 
 Json = dict[str, Any]
 SESSION = "ahp-session:/s"
@@ -45,6 +46,10 @@ async def test_a_creation_that_a_crash_ended_is_told_and_can_be_tried_again(vers
     ):
         await client.initialize(ROOT)
         state = await client.subscribe(SESSION)
+        if ON_CLUSTER:
+            # Whoever takes it up says so, a moment later.
+            await client.until(lambda: {} if "creationError" in client.states[SESSION] else None)
+            state = client.states[SESSION]
         assert state["lifecycle"] == ("creationFailed" if older else "failed")
         assert state["creationError"]["errorType"] == "hostRestarted"
         await client.ping()

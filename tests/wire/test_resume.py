@@ -13,6 +13,7 @@ import pytest
 
 from agenthost.agents import Agent, Turn
 from agenthost.agents.api import AgentError, SessionContext
+from agenthost.host import Host
 from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.flags import Flag
@@ -338,14 +339,15 @@ async def test_a_turn_that_a_crash_or_a_stop_ended_goes_on() -> None:
 
 
 async def test_what_an_agent_kept_goes_with_the_session() -> None:
-    backing, agent = MemoryBacking(), Faltering()
-    async with embed(agent, store=MemoryStore(backing)) as url, following(url) as (clients, chat):
-        client = clients[0]
-        await client.run_turn(chat, "t1", "go")
-        assert backing.records.get("resume")
-        await client.request("disposeSession", channel=SESSION)
-        await client.ping()
-    assert not backing.records.get("resume")
+    async with Host([Faltering()]) as host:
+        async with following(await host.listen(port=0)) as (clients, chat):
+            client = clients[0]
+            await client.run_turn(chat, "t1", "go")
+            assert await host.core.store.records("resume")
+            await client.request("disposeSession", channel=SESSION)
+            await client.ping()
+        await host.core.writer.ledger.settle()
+        assert not await host.core.store.records("resume")
 
 
 class Overseer(Faltering):

@@ -119,10 +119,11 @@ async def test_disposed_sessions_go_where_it_is_set() -> None:
 async def test_a_question_is_given_up_and_a_draft_removed_after_the_seconds_that_are_set() -> None:
     async with embed(Answering("one")) as url, open_client(url) as client:
         await client.initialize(ROOT)
-        await client.accepted(ROOT, changed(promptTimeout=0.05, draftSeconds=0.05))
+        await client.accepted(ROOT, changed(promptTimeout=0.05))
         chat = await client.used_session("s:/asks")
         await client.run_turn(chat, "t2", "ask")
         assert client.states[chat]["turns"][-1]["state"] == "complete"
+        await client.accepted(ROOT, changed(draftSeconds=0.05))
         await client.request("createSession", channel="s:/draft")
         gone = "root/sessionRemoved"
         await client.notification(gone, lambda params: bool(params["session"] == "s:/draft"))

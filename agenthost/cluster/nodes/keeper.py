@@ -20,6 +20,7 @@ from agenthost.cluster.nodes.claims import described
 from agenthost.cluster.nodes.placement import fitting, heir
 from agenthost.cluster.units import REALM
 from agenthost.errors import AgentHostError
+from agenthost.host.channels.session.drafts import DRAFTS
 from agenthost.protocol.status import IN_PROGRESS
 from agenthost.tasks import Tasks
 
@@ -151,13 +152,14 @@ class Keeper:
 
     async def _take_up(self, former: str) -> None:
         """Have those units of a node that cannot wait owned by somebody; others wait for need."""
-        followed = set(self._followed())
+        # Whoever owns a draft takes it away once nobody looks at it.
+        followed, drafts = set(self._followed()), await self._copy.store.records(DRAFTS)
         taken: list[asyncio.Task[None]] = []
         for unit in list(self._copy.units_of(former)):
             if unit == REALM:
                 # Who leads is looked at all the time.
                 continue
-            if unit in followed or await self._is_running(unit):
+            if unit in followed or unit in drafts or await self._is_running(unit):
                 taken.append(self._tasks.start(self._have_owned(unit), f"have {unit} owned"))
             await asyncio.sleep(0)
         if taken:
@@ -231,16 +233,16 @@ class Keeper:
             await owner.lead()
             self._leading = incarnation
             log.info("this node leads the realm")
-            self._tasks.start(self._end_orphans(), "look for turns without an owner")
+            self._tasks.start(self._end_orphans(), "look for what needs an owner")
 
     async def _end_orphans(self) -> None:
-        """Have sessions owned whose turns nobody runs, as after all nodes were gone."""
-        cursor = None
+        """Have sessions owned whose turns nobody runs, and drafts, as after all nodes were gone."""
+        drafts, cursor = await self._copy.store.records(DRAFTS), None
         while True:
             page = await self._copy.store.page_sessions(200, cursor)
             for unit, summary in page.items:
-                status = orjson.loads(summary).get("status", 0)
-                if status & IN_PROGRESS and not self._is_looked_after(unit):
+                is_running = orjson.loads(summary).get("status", 0) & IN_PROGRESS
+                if (is_running or unit in drafts) and not self._is_looked_after(unit):
                     self._tasks.start(self._have_owned(unit), f"have {unit} owned")
             cursor = page.next_cursor
             if cursor is None:

@@ -14,12 +14,13 @@ from agenthost.cluster.machines import RealmMachines
 from agenthost.cluster.nodes import Claims, Keeper, NodeInfo, Nodes, beats, keeper
 from agenthost.cluster.units import REALM
 from agenthost.errors import Conflict, NotFound
+from agenthost.host.channels.session.drafts import DRAFTS
 from agenthost.host.store import SessionPage
 from agenthost.protocol.status import IDLE, IN_PROGRESS
 from tests.cluster.nodes.plain_subjects import PlainSubjects
 from tests.cluster.nodes.test_beats import until
 
-X, Y = "ahp-session:/x", "ahp-session:/y"
+X, Y, DRAFT = "ahp-session:/x", "ahp-session:/y", "ahp-session:/draft"
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +39,7 @@ class SharedLog:
         self.ends: dict[str, int] = {}
         self.position = 0
         self.sessions: dict[str, int] = {}
+        self.drafts: set[str] = set()
 
     def append(self, unit: str, owner: str | None) -> None:
         self.position += 1
@@ -68,6 +70,9 @@ class WholeCopy:
         if status is None:
             return None
         return orjson.dumps({"provider": "demo", "status": status, "workingDirectories": []})
+
+    async def records(self, bucket: str) -> dict[str, bytes]:
+        return {unit: b"" for unit in self._log.drafts if bucket == DRAFTS}
 
     async def page_sessions(self, limit: int, cursor: str | None = None) -> Any:
         sessions = self._log.sessions.items()
@@ -207,14 +212,25 @@ async def test_an_owner_that_was_made_anew_takes_its_own_up_again() -> None:
         assert X in a.owned
 
 
-async def test_turns_of_nodes_that_never_came_back_are_taken_over_by_somebody() -> None:
+async def test_turns_and_drafts_of_nodes_that_never_came_back_are_taken_over_by_somebody() -> None:
     log = SharedLog()
-    log.sessions = {X: IN_PROGRESS, Y: IDLE}
-    log.append(X, "gone")
-    log.append(Y, "gone")
+    log.sessions = {X: IN_PROGRESS, Y: IDLE, DRAFT: IDLE}
+    log.drafts = {DRAFT}
+    for unit in log.sessions:
+        log.append(unit, "gone")
     async with machines(log, "a", "b"):
-        await until(lambda: log.owners[X] in ("a", "b"))
+        await until(lambda: {log.owners[X], log.owners[DRAFT]} <= {"a", "b"})
         assert log.owners[Y] == "gone"
+
+
+async def test_a_draft_of_a_dead_node_is_taken_over_at_once_for_nobody_else_takes_it_away() -> None:
+    log = SharedLog()
+    log.sessions, log.drafts = {DRAFT: IDLE}, {DRAFT}
+    async with machines(log, "a", "b", "c") as (_, _, c):
+        await until(lambda: log.owners.get(REALM) is not None)
+        await c.own(DRAFT)
+        c.link.is_cut = True
+        await until(lambda: log.owners[DRAFT] in ("a", "b"))
 
 
 async def test_a_node_that_leaves_hands_over_all_it_has() -> None:
