@@ -92,6 +92,7 @@ async def test_decisions_hold_in_their_scope_over_a_crash_and_for_old_clients(
             await old.accepted(SESSION, off)
             gone = {**off, "id": found[release]["id"]}
             await old.accepted(SESSION, gone)
+            await when(new, lambda all: all[release].get("enabled") is False)
             # Other sessions are told as far as it concerns them.
             await when(new, lambda all: "enablement" in all[plugin], ELSEWHERE)
             await when(new, lambda all: "enablement" in all[server], OTHER)

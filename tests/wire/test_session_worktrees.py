@@ -287,7 +287,7 @@ async def test_who_does_not_wait_for_a_worktree_takes_it_from_nobody(tmp_path: P
         await eventually(started.exists)
         ended = {"type": "chat/turnCancelled", "turnId": "t1", "duration": 1}
         await new.accepted(chat, ended)
-        assert "activity" not in new.states[chat]
+        await new.until(lambda: {} if "activity" not in new.states[chat] else None)
         await new.start_turn(chat, "t2", "again")
         await new.action(chat, "chat/activityChanged", activity="Creating isolated worktree")
         go.touch()
