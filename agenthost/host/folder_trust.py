@@ -47,9 +47,9 @@ class FolderTrust:
         self._observers: list[Callable[[str], None]] = []
 
     async def open(self) -> None:
-        """Read what was decided in the past."""
+        """Read what was decided in the past, or elsewhere: what may not run any more ends."""
         records = await self._records.read()
-        self._kept.clear()
+        before, self._kept = self._kept, {}
         for folder, stored in records.items():
             try:
                 decided = stored_value(stored, folder)
@@ -57,6 +57,11 @@ class FolderTrust:
             except (StoreDamaged, TypeError, KeyError):
                 # Nothing starts that nobody is known to have trusted.
                 log.error("what was decided about the servers of %s is lost", ascii(folder))
+        for folder, servers in before.items():
+            now = self._kept.get(folder, {})
+            trusted = (digest for digest, each in servers.items() if each["trusted"])
+            if not all(digest in now and now[digest]["trusted"] for digest in trusted):
+                self._tell_observers(folder)
 
     def decision(self, folder: str, digest: str, session: str) -> bool | None:
         """Return what holds for a declaration in a session; None if it must be asked."""

@@ -33,8 +33,11 @@ async def collect_drafts(core: HostCore) -> None:
         if seconds is not None:
             await core.sessions.collect_drafts(seconds)
         pause = None if seconds is None else min(DRAFT_INTERVAL, max(seconds / 4, 0.01))
+        # Not by `wait_for`: on Python 3.11 it loses a cancel that comes together with a change, and
+        # the host would wait for this for ever.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(changed.wait(), pause)
+            async with asyncio.timeout(pause):
+                await changed.wait()
         changed.clear()
 
 

@@ -16,7 +16,7 @@ from agenthost.clock import SystemClock
 from agenthost.errors import PermissionDenied
 from agenthost.host.folder_trust import MOST_KEPT, TRUST, FolderTrust
 from agenthost.host.log.ledger import Ledger
-from agenthost.host.store import MemoryStore, SqliteStore, Store
+from agenthost.host.store import MemoryBacking, MemoryStore, SqliteStore, Store
 from agenthost.host.trust import Principal
 from agenthost.tokens import Role
 
@@ -155,6 +155,24 @@ async def test_of_declarations_that_change_all_the_time_the_newest_are_kept() ->
         assert len(trust.listed()[0]["servers"]) == MOST_KEPT
         assert trust.is_trusted(FOLDER, f"d-{MOST_KEPT + 9}", HERE)
         assert trust.decision(FOLDER, "d-0", HERE) is None
+
+
+async def test_who_runs_something_is_told_what_another_host_has_withdrawn() -> None:
+    backing = MemoryBacking()
+    told: list[str] = []
+    async with trusting(MemoryStore(backing)) as trust:
+        for folder in (FOLDER, OTHER):
+            trust.trust(folder, TIME, by=OWNER, session=HERE)
+        await trust.settled()
+        trust.on_withdrawn(told.append)
+        await trust.open()
+        assert told == []
+        # What another host of the realm does, a copy of the log brings here.
+        del backing.records[TRUST][FOLDER]
+        await trust.open()
+        assert told == [FOLDER]
+        assert not trust.is_trusted(FOLDER, "d-time", HERE)
+        assert trust.is_trusted(OTHER, "d-time", HERE)
 
 
 # Each makes a store.

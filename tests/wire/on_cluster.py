@@ -63,9 +63,6 @@ NOT_ON_CLUSTER: dict[str, str] = {
     "test_checkpoints_that_went_with_a_temporary_folder_are_not_missed": (
         "a node says that checkpoints are not kept where it is, with an error, not an empty list"
     ),
-    "test_participants.py::test_who_takes_part_outlives_the_host_and_the_trash": (
-        "asks an owner's part for a session that it takes up when a client needs it"
-    ),
     "test_resume.py::test_a_turn_that_a_crash_or_a_stop_ended_goes_on": (
         "copies what a store in memory holds, which a node has not"
     ),

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from agenthost.host import Role
-from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.store import SqliteStore
 from agenthost.host.trust import Principal
 from tests.wire.client import WireClient, user_message
@@ -200,21 +199,27 @@ async def test_who_takes_part_outlives_the_host_and_the_trash(root: Path) -> Non
         chat = await session_of(bea, root / "bea")
         await bea.subscribe(chat)
         await bea.run_turn(chat, "t1", "hello")
-    async with hosting(root, store=SqliteStore(store)) as people:
-        core = people.host.core
-        assert await core.directory.find("ahp-session:/bea", SESSION) is not None
-        assert core.participants.takes_part("ahp-session:/bea", BEA)
-        assert not core.participants.takes_part("ahp-session:/bea", ANN)
-        await core.sessions.dispose("ahp-session:/bea")
-        assert not core.participants.takes_part("ahp-session:/bea", BEA)
-        await core.sessions.restore_disposed("ahp-session:/bea")
-        assert core.participants.takes_part("ahp-session:/bea", BEA)
+    async with AsyncExitStack() as stack:
+        people = await stack.enter_async_context(hosting(root, store=SqliteStore(store)))
+        takes_part, uri = people.host.core.participants.takes_part, "ahp-session:/bea"
+        owner = await stack.enter_async_context(people.client("owner", Role.OWNER))
+        # On a cluster it is taken up for who looks at it.
+        await owner.subscribe(uri)
+        await owner.ping()
+        assert takes_part(uri, BEA)
+        assert not takes_part(uri, ANN)
+        await owner.request("disposeSession", channel=uri)
+        assert not takes_part(uri, BEA)
+        await owner.request("agenthost/restoreSession", channel=uri)
+        await owner.subscribe(uri)
+        await owner.ping()
+        assert takes_part(uri, BEA)
         # Gone for good, it says nothing of a later one of the same name.
-        await core.sessions.dispose("ahp-session:/bea")
-        await core.sessions.purge("ahp-session:/bea")
+        await owner.request("disposeSession", channel=uri)
+        await owner.request("agenthost/purgeSession", channel=uri)
         async with people.client("ann") as ann:
-            await ann.ready_session("ahp-session:/bea")
-        assert not core.participants.takes_part("ahp-session:/bea", BEA)
+            await ann.ready_session(uri)
+        assert not takes_part(uri, BEA)
 
 
 async def test_a_chat_that_leaves_takes_its_people_along(root: Path) -> None:

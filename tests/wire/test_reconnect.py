@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from agenthost.host import Limits
+from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import ROOT, WireClient, WireFailure, open_client, user_message
 from tests.wire.hosting import ServedHost, embed
@@ -344,6 +346,37 @@ async def test_who_comes_back_is_told_what_changed_in_the_list(shared_host: Serv
         assert told["changes"]["activity"] == ""
         # Behind the answer, never before it.
         assert "id" in client.received[0]
+
+
+class SlowSummaries(MemoryStore):
+    """Says what a session is in the list when a test lets it."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryBacking())
+        self.may_tell = asyncio.Event()
+
+    async def session_summary(self, session: str) -> bytes | None:
+        await self.may_tell.wait()
+        return await super().session_summary(session)
+
+
+async def test_a_ping_is_answered_behind_what_changed_in_the_list() -> None:
+    store = SlowSummaries()
+    async with embed(store=store) as url:
+        async with open_client(url, "away") as former:
+            await former.initialize(ROOT)
+            former.abort()
+        async with open_client(url, "here") as other:
+            await other.initialize()
+            await other.ready_session("ahp-session:/new")
+        async with open_client(url, "away") as client:
+            await client.resume(former)
+            ping = asyncio.create_task(client.ping())
+            # Time enough for an answer that waits for nothing.
+            await asyncio.wait({ping}, timeout=0.5)
+            store.may_tell.set()
+            await ping
+            assert [m for m in client.received if m.get("method") == "root/sessionAdded"]
 
 
 @pytest.mark.parametrize(("version", "kind"), [(NEWEST, "replay"), ("0.6.0", "snapshot")])

@@ -143,7 +143,8 @@ class Nodes:
             NodeNameTaken: a process of this node's name lives.
         """
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._first_silence.wait(), DEATH_SECONDS)
+            async with asyncio.timeout(DEATH_SECONDS):
+                await self._first_silence.wait()
         if self._rival is not None:
             raise NodeNameTaken(
                 f"a node called {self._rival.id} is in this realm already: --node names this one"

@@ -62,8 +62,10 @@ class BesideTasks:
         """Carry out a request once there is room for it; nothing for a client that has left."""
         while self._busy >= self._most and not self._has_left():
             self._room.clear()
+            # Not by `wait_for`: on Python 3.11 it loses a cancel that comes together with room.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._room.wait(), LOOK_SECONDS)
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._room.wait()
         if self._has_left():
             return
         # Counted from now on, or many would be started before the first of them runs.
