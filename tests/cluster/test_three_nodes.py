@@ -64,6 +64,7 @@ async def company(
         ]
         for client in clients:
             await client.initialize(ROOT)
+            await until_all_are_known(client)
         work = [(folder / "work").as_uri()]
         chat = await clients[0].ready_session(session, workingDirectories=work)
         for client in clients:
@@ -86,6 +87,13 @@ async def follow(client: WireClient, channel: str) -> None:
 async def listed(client: WireClient) -> dict[str, Json]:
     items = (await client.request("agenthost/listNodes"))["items"]
     return {item["node"]: item for item in items}
+
+
+async def until_all_are_known(client: WireClient) -> None:
+    """Wait until a client's node has heard of the others, which are told of by their beats."""
+    async with asyncio.timeout(PATIENCE):
+        while set(await listed(client)) != set(NAMES):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
 
 
 async def until_owning(client: WireClient, name: str, sessions: int) -> Json:
@@ -149,7 +157,8 @@ async def test_who_is_asked_on_one_node_is_answered_from_a_third(
         await clients[0].request("agenthost/moveSession", channel="ahp-session:/ask", node="b")
         assert await owner_of(clients[0], nodes) is host_of(nodes, "b")
         # Asked for at a, asked by b, answered at c.
-        await clients[0].start_turn(chat, "t1", "/run echo hello")
+        envelope = await clients[0].start_turn(chat, "t1", "/run echo hello")
+        assert "rejectionReason" not in envelope, envelope
         for client in clients:
             call = await call_in(client, chat, "pending-confirmation")
         await clients[2].accepted(chat, confirmed("t1", call, True))

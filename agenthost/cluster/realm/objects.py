@@ -1,7 +1,7 @@
 """Large files in the realm: the object store of its servers.
 
-Nothing is overwritten: a reader of what is replaced would hang. A reader that hears nothing for a
-while is told so, because the client of NATS waits for ever where a chunk does not come.
+Nothing is overwritten: a reader of what is replaced would hang. Who hears nothing for a while is
+told so, because the client of NATS waits for ever where a chunk, or a list's end, does not come.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import nats.errors
 import nats.js.errors
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 CHUNK = 128 * 1024
 
+T = TypeVar("T")
+
 
 class RealmObjects:
     """Files of one realm, by their names."""
@@ -43,20 +45,21 @@ class RealmObjects:
         async with self._store() as store:
             meta = ObjectMeta(name=name, options=ObjectMetaOptions(max_chunk_size=CHUNK))
             with _Watched(file, "rb") as watched:
-                await watched.patiently(store.put(name, watched, meta))
+                await _patiently(store.put(name, watched, meta), lambda: watched.uses)
 
     async def fetch(self, name: str, file: Path) -> None:
         """Write what is kept under a name to a file; raises RealmError."""
         async with self._store() as store:
             with _Watched(file, "wb") as watched:
-                await watched.patiently(store.get(name, watched))
+                await _patiently(store.get(name, watched), lambda: watched.uses)
 
     async def names(self) -> list[str]:
         """Return all names."""
         async with self._store() as store:
             try:
                 # Those that were deleted leave their names behind.
-                return [info.name for info in await store.list() if not info.deleted]
+                found = await _patiently(store.list())
+                return [info.name for info in found if not info.deleted]
             except nats.js.errors.NotFoundError:
                 # So an empty one is told.
                 return []
@@ -65,19 +68,18 @@ class RealmObjects:
         """Forget what is kept under a name; it need not be there."""
         async with self._store() as store:
             with contextlib.suppress(nats.js.errors.NotFoundError):
-                await store.delete(name)
+                await _patiently(store.delete(name))
 
     @contextlib.asynccontextmanager
     async def _store(self) -> AsyncIterator[ObjectStore]:
         jetstream = self._link.jetstream
         try:
             try:
-                store = await jetstream.object_store(self._bucket)
+                store = await _patiently(jetstream.object_store(self._bucket))
             except nats.js.errors.NotFoundError:
                 # Made anew by several at once, it is the same.
-                store = await jetstream.create_object_store(
-                    self._bucket, ObjectStoreConfig(replicas=self._replicas)
-                )
+                config = ObjectStoreConfig(replicas=self._replicas)
+                store = await _patiently(jetstream.create_object_store(self._bucket, config))
             yield store
         except TimeoutError as error:
             raise RealmUnreachable("the realm's servers did not answer about a file") from error
@@ -92,16 +94,17 @@ class _Watched(io.BufferedIOBase):
 
     def __init__(self, file: Path, mode: str) -> None:
         self._file = io.FileIO(file, mode)
-        self._uses = 0
+        # How often it was read or written.
+        self.uses = 0
 
     def readinto(self, buffer: Buffer) -> int:
         """Read a chunk."""
-        self._uses += 1
+        self.uses += 1
         return self._file.readinto(buffer) or 0
 
     def write(self, data: Buffer) -> int:
         """Write a chunk; a plain file takes all of it, or raises."""
-        self._uses += 1
+        self.uses += 1
         return self._file.write(data) or 0
 
     def close(self) -> None:
@@ -109,15 +112,22 @@ class _Watched(io.BufferedIOBase):
         self._file.close()
         super().close()
 
-    async def patiently(self, work: Coroutine[Any, Any, object]) -> None:
-        """Wait for work on the file for as long as it goes on; raises TimeoutError, or as it."""
-        task = asyncio.create_task(work)
-        try:
-            while not task.done():
-                before = self._uses
-                await asyncio.wait([task], timeout=PATIENCE)
-                if not task.done() and self._uses == before:
-                    raise TimeoutError
-            task.result()
-        finally:
-            task.cancel()
+
+async def _patiently(work: Coroutine[Any, Any, T], progress: Callable[[], int] = lambda: 0) -> T:
+    """Wait for work of the client of NATS for as long as it goes on; raises TimeoutError, or as it.
+
+    In a task of its own: that client waits in ways that lose a cancellation, after which whoever
+    was to end would go on.
+    """
+    task = asyncio.create_task(work)
+    # Perhaps nobody is left to hear why it failed.
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        while not task.done():
+            before = progress()
+            await asyncio.wait([task], timeout=PATIENCE)
+            if not task.done() and progress() == before:
+                raise TimeoutError
+        return task.result()
+    finally:
+        task.cancel()
