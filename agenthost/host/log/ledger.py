@@ -190,6 +190,12 @@ class Ledger(Generic[D]):
             self._fail(error)
             self._release(deliveries)
             return
+        if commit.done() and not self._in_flight:
+            # The store did it at once, which a stream's commits are for the most part.
+            self._count_commit(commit, len(writes))
+            if deliveries:
+                self._release(deliveries)
+            return
         self._in_flight.append((commit, len(writes), deliveries))
         if commit.done():
             self._committed(commit)
@@ -200,13 +206,16 @@ class Ledger(Generic[D]):
         released: list[D | _Settled] = []
         while self._in_flight and self._in_flight[0][0].done():
             commit, size, deliveries = self._in_flight.popleft()
-            self._backlog -= size
-            error = _failure_of(commit)
-            if error is not None:
-                self._fail(error)
+            self._count_commit(commit, size)
             released.extend(deliveries)
         if released:
             self._release(released)
+
+    def _count_commit(self, commit: asyncio.Future[None], size: int) -> None:
+        self._backlog -= size
+        error = _failure_of(commit)
+        if error is not None:
+            self._fail(error)
 
     def _fail(self, error: StoreError) -> None:
         if self.failure is None:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from urllib.parse import quote
 
 from agenthost.host.store.contract import StoreDamaged, StoreError
@@ -42,20 +42,36 @@ ADVICE = (
 )
 
 
-@contextlib.contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Turn what SQLite and the operating system raise into the store's own errors."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
+class translated:
+    """Turns what SQLite and the operating system raise into the store's own errors."""
+
+    # No generator: every commit comes along here.
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(exc, sqlite3.Error | OSError):
+            raise _translation(self._path, exc) from exc
+
+
+def _translation(path: str, error: sqlite3.Error | OSError) -> StoreError:
+    if isinstance(error, sqlite3.DatabaseError):
         code = getattr(error, "sqlite_errorcode", None)
         # The low byte is the primary code, the rest its details.
         primary = code & 0xFF if code is not None else None
         if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or is_undecodable(error):
-            raise StoreDamaged(f"{path} is damaged ({error}). {ADVICE}") from error
-        raise StoreError(f"{path}: {error}") from error
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{path}: {error}") from error
+            return StoreDamaged(f"{path} is damaged ({error}). {ADVICE}")
+    return StoreError(f"{path}: {error}")
 
 
 def is_undecodable(error: sqlite3.Error) -> bool:

@@ -133,12 +133,12 @@ class WriterThread(Generic[BackendT]):
         if self.failure is not None:
             done.set_exception(_again(self.failure))
             return done
-        unit = Unit(writes, done, synced)
+        if not self.pending and not synced and self._commit_here(writes, done):
+            return done
         self.pending += 1
-        if not self._commit_here(unit):
-            if not self._tick:
-                self._loop.call_soon(self._hand_over)
-            self._tick.append(unit)
+        if not self._tick:
+            self._loop.call_soon(self._hand_over)
+        self._tick.append(Unit(writes, done, synced))
         return done
 
     async def stop(self) -> None:
@@ -156,10 +156,12 @@ class WriterThread(Generic[BackendT]):
         if self.failure is not None:
             raise _again(self.failure)
 
-    def _commit_here(self, unit: Unit) -> bool:
-        """Commit a small unit in the loop's own thread; False when it is the other thread's."""
-        # Another unit that is not stored yet must come first.
-        if self._quick is None or self.pending > 1 or not _is_small(unit):
+    def _commit_here(self, writes: Sequence[QueuedWrite], done: asyncio.Future[None]) -> bool:
+        """Commit a few entries in the loop's own thread; False when they are the other thread's.
+
+        Only while nothing is pending: another unit that is not stored yet must come first.
+        """
+        if self._quick is None or not _are_few(writes):
             return False
         start = self._loop.time()
         if self._since_tidying >= COMMITS_BEFORE_TIDYING or start < self._not_before:
@@ -167,7 +169,7 @@ class WriterThread(Generic[BackendT]):
         if not self._using.acquire(blocking=False):
             return False
         try:
-            failure = _commit(self._quick, [unit])
+            failure = _commit(self._quick, writes, synced=False)
         finally:
             self._using.release()
         self._since_tidying += 1
@@ -175,8 +177,9 @@ class WriterThread(Generic[BackendT]):
             self._not_before = now + self._while
             self._while = min(LONGEST_WHILE, self._while * LONGER)
         else:
+            self._not_before = now + PAUSE
             self._while = max(SHORTEST_WHILE, self._while * SHORTER)
-        self._end_units([unit], failure)
+        self._end(done, failure)
         return True
 
     def _hand_over(self) -> None:
@@ -188,21 +191,21 @@ class WriterThread(Generic[BackendT]):
 
     def _settle(self, units: list[Unit], error: StoreError | None) -> None:
         self._guard.end(len(units))
-        self._end_units(units, error)
-
-    def _end_units(self, units: list[Unit], error: StoreError | None) -> None:
         self._not_before = max(self._not_before, self._loop.time() + PAUSE)
         self.pending -= len(units)
+        for unit in units:
+            self._end(unit.done, error)
+
+    def _end(self, done: asyncio.Future[None], error: StoreError | None) -> None:
         if error is not None and self.failure is None:
             self.failure = error
-        for unit in units:
-            # Done already if whoever waited for it was cancelled.
-            if unit.done.done():
-                continue
-            if error is None:
-                unit.done.set_result(None)
-            else:
-                unit.done.set_exception(_again(error))
+        # Done already if whoever waited for it was cancelled.
+        if done.done():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(_again(error))
 
     # From here on: the thread.
 
@@ -224,8 +227,10 @@ class WriterThread(Generic[BackendT]):
         while self._fill(backlog):
             units = _take(backlog)
             if failure is None:
+                writes = [write for unit in units for write in unit.writes]
+                synced = any(unit.synced for unit in units)
                 with self._using:
-                    failure = _commit(backend, units)
+                    failure = _commit(backend, writes, synced=synced)
             if not self._call_loop(self._settle, units, failure):
                 break
             if failure is None:
@@ -256,9 +261,8 @@ class WriterThread(Generic[BackendT]):
         return True
 
 
-def _is_small(unit: Unit) -> bool:
-    writes = unit.writes
-    if unit.synced or not 0 < len(writes) <= FEW_ENTRIES:
+def _are_few(writes: Sequence[QueuedWrite]) -> bool:
+    if not 0 < len(writes) <= FEW_ENTRIES:
         return False
     size = 0
     for write in writes:
@@ -278,13 +282,15 @@ def _take(backlog: deque[Unit]) -> list[Unit]:
     return units
 
 
-def _commit(backend: Backend, units: list[Unit]) -> StoreError | None:
-    writes = [write for unit in units for write in unit.writes]
+def _commit(backend: Backend, writes: Sequence[QueuedWrite], *, synced: bool) -> StoreError | None:
     # A barrier alone has nothing to store.
     if not writes:
         return None
-    synced = any(unit.synced for unit in units)
-    return _attempt(lambda: backend.commit(writes, synced=synced))
+    try:
+        backend.commit(writes, synced=synced)
+    except Exception as error:
+        return _as_store_error(error)
+    return None
 
 
 def _attempt(action: Callable[[], None]) -> StoreError | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -209,3 +211,50 @@ async def test_work_that_takes_no_time_is_done_at_once() -> None:
         crossing.post(done.append, number)
     await asyncio.sleep(0)
     assert done == list(range(100))
+
+
+async def test_what_threads_post_comes_over_while_it_is_open_and_after_that() -> None:
+    done: list[int] = []
+    crossing = Crossing()
+
+    async def cross(number: int) -> None:
+        await asyncio.to_thread(crossing.post, done.append, number)
+        await eventually(lambda: number in done)
+
+    await cross(1)
+    crossing.open()
+    await cross(2)
+    await cross(3)
+    crossing.close()
+    await cross(4)
+    # As an agent does that comes back to a host that stops.
+    crossing.open()
+    await cross(5)
+    assert done == [1, 2, 3, 4, 5]
+
+
+async def test_what_was_posted_before_it_is_closed_still_comes_over() -> None:
+    done: list[int] = []
+    crossing = Crossing()
+    crossing.open()
+    crossing.post(done.append, 1)
+    crossing.close()
+    await eventually(lambda: done == [1])
+
+
+async def test_no_descriptor_is_left_behind() -> None:
+    agent = Worker()
+
+    async def work() -> None: ...
+
+    async with opened(agent) as loops:
+        await loops.call(agent, work)
+    del loops
+    gc.collect()
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(3):
+        async with opened(agent) as loops:
+            await loops.call(agent, work)
+        del loops
+    gc.collect()
+    assert len(os.listdir("/dev/fd")) == before
