@@ -108,7 +108,7 @@ async def test_a_subscriber_that_stops_reading_is_told_why_and_resumes(host: Ser
             tasks.create_task(read_once_given_up(sleeper, host))
             await talker.run_turn(chat, "t1", f"/stream {DELTAS} {SIZE}")
             await watcher.turn_end(chat, "t1")
-        assert memory(host, "VmHWM") - before < MOST_GROWTH
+            assert memory(host, "VmHWM") - before < MOST_GROWTH
         for client in (talker, watcher):
             assert heard(client, chat) == streamed(DELTAS, SIZE)
             assert_ascending(client)
