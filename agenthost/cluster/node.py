@@ -395,8 +395,8 @@ class ClusterNode:
 
     def _make_front(self) -> FrontHost:
         forwarding = Forwarding(self._copy, self._link, self._nodes, self.name, claims=self._claims)
-        # Of files only owners know anything.
-        settings = {**self._settings, "workspace_dir": None}
+        # Of files only owners know anything; what the front calls its own stays empty.
+        settings = {**self._settings, "workspace_dir": self._data_dir / COPY_FOLDER / "front"}
         return FrontHost(
             self._copy,
             forwarding,

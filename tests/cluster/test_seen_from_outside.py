@@ -125,3 +125,15 @@ async def test_who_is_there_what_they_own_and_how_they_are(
     async with asyncio.timeout(PATIENCE):
         while (await asyncio.to_thread(fetch, b, "/healthz"))[0] != 200:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
+
+
+async def test_a_node_that_is_killed_leaves_nothing_outside_of_its_data_directory(
+    servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    node = ServedHost(tmp_path / "a", "--cluster", servers.urls[0], "--root", str(tmp_path))
+    await node.start()
+    await node.kill()
+    assert list(temporary.iterdir()) == []
