@@ -98,6 +98,8 @@ async def test_a_subscriber_that_stops_reading_is_told_why_and_resumes(host: Ser
     ):
         for client in (talker, watcher, sleeper):
             await client.initialize()
+        # What a host loads for its first turn is not what somebody costs who does not read.
+        await talker.used_session("ahp-session:/first")
         chat = await talker.ready_session(SESSION)
         # Nobody mirrors the chat: to append to a long text thousands of times is slow.
         for client in (talker, watcher, sleeper):
