@@ -218,6 +218,9 @@ async def test_an_attachment_is_asked_of_who_sent_it_for_those_who_run_turns(
 ) -> None:
     uri = "virtual://notes/today"
     async with publishing(tmp_path) as (host, one, two):
+        await two.subscribe(SESSION)
+        # On a cluster whoever has the session knows both of them by now.
+        await two.ping()
         resources = host.core.client_resources
         with pytest.raises(NotFound):
             await resources.read(SESSION, uri)

@@ -19,6 +19,8 @@ from agenthost.cluster.owner.ledger import OwnerLedger
 from agenthost.cluster.owner.store import CLOSE_SECONDS, OwnedElsewhere, OwnerStore
 from agenthost.cluster.units import REALM
 from agenthost.errors import SessionAlreadyExists
+from agenthost.host.channels.automation.book import ACTIVE_RUNS
+from agenthost.host.channels.automation.runs import session_of_run
 from agenthost.host.channels.root import open_root, take_up_settings
 from agenthost.host.channels.session.consequences import ReleaseWorkspace
 from agenthost.host.channels.session.content_owners import SHARED as SHARED_CONTENT
@@ -259,11 +261,21 @@ class OwnerHost(Host):
             if self._leading or not self.leads:
                 return
             core = self.core
+            await self._own_runs(core)
             await core.automations.open()
             self._leading = [
                 core.tasks.start(core.automations.run(), "automations"),
                 core.tasks.start(empty_trash(core), "empty trash"),
             ]
+
+    async def _own_runs(self, core: HostCore) -> None:
+        """Own the sessions of runs that are not over, where nobody else does: they go on here."""
+        copy = self._owner_store.copy
+        for run in await core.store.records(ACTIVE_RUNS):
+            session = session_of_run(run)
+            is_made = copy.unit_of_channel(session) is not None
+            if is_made and copy.owner_of(session) in (None, self.node):
+                await self.own(session)
 
     async def _stop_leading(self, core: HostCore) -> None:
         core.automations.close()

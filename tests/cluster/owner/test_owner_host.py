@@ -18,6 +18,9 @@ from agenthost.cluster.commits import Tell
 from agenthost.cluster.owner.host import OwnerHost
 from agenthost.cluster.owner.store import ELSEWHERE, OwnedElsewhere, OwnerStore
 from agenthost.cluster.units import REALM
+from agenthost.host.channels.automation.kinds import RUN
+from agenthost.host.channels.automation.rules import is_active
+from agenthost.host.channels.automation.runs import session_of_run
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.consequences import CustomizationToggled
 from agenthost.host.channels.session.kind import SESSION, extra_of
@@ -423,6 +426,29 @@ async def test_one_leads_and_its_settings_are_everybodys(
     await follower.lead()
     assert follower.core.directory.get(AUTOMATIONS) is not None
     assert leader.core.directory.get(AUTOMATIONS) is None
+
+
+async def test_a_run_finds_the_session_that_was_made_for_it_before_its_owner_died(
+    realm: MemoryRealm, stack: AsyncExitStack
+) -> None:
+    async with AsyncExitStack() as first:
+        host = await owner(realm, first, "a", [Other()])
+        assert await host.own(REALM)
+        await host.lead()
+        run = host.core.automations._runs.claim("ahp-automation:/gone", {"kind": "manual"})
+        session = session_of_run(run.uri)
+        origin: Any = {"kind": "automation", "automation": "ahp-automation:/gone", "run": run.uri}
+        await host.core.sessions.create({"channel": session}, ME, Role.OWNER, origin=origin)
+        await host.core.writer.ledger.settle()
+    host = await owner(realm, stack, "a", [Other()])
+    assert await host.own(REALM)
+    await host.lead()
+    again = await host.core.directory.find(run.uri, RUN)
+    assert again is not None
+    async with asyncio.timeout(PATIENCE):
+        while is_active(again.state["lifecycle"]):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert again.state.get("primarySession") == session
 
 
 async def test_what_one_owner_trusts_others_hear_of(

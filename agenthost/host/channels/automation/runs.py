@@ -214,7 +214,7 @@ class AutomationRuns:
 
     async def _started(self, run: RunChannel) -> ChatChannel | None:
         """Return the chat in which a run is at work; None when it is over, or must wait."""
-        session = await self._directory.find(_session_of(run), SESSION)
+        session = await self._directory.find(session_of_run(run.uri), SESSION)
         if session is not None and session.state.get("origin") != _origin(run):
             raise AgentError("the name of the run's session is taken", "sessionExists")
         if session is None and run.state["lifecycle"]["status"] != "pending":
@@ -263,7 +263,7 @@ class AutomationRuns:
         if refusal is not None:
             self._finish(run, _failed("invalidAutomation", refusal))
             return None
-        uri = _session_of(run)
+        uri = session_of_run(run.uri)
         params = session_params(uri, definition)
         origin = _origin(run)
         await self._sessions.create(
@@ -396,8 +396,9 @@ def _id(run: RunChannel) -> str:
     return run.uri.removeprefix(automation_run_uri(""))
 
 
-def _session_of(run: RunChannel) -> str:
-    return session_uri(_id(run))
+def session_of_run(run: str) -> str:
+    """Return the session that works for a run, which may not have been made yet."""
+    return session_uri(run.removeprefix(automation_run_uri("")))
 
 
 def _origin(run: RunChannel) -> SessionOrigin:
