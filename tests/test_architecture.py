@@ -171,6 +171,12 @@ def test_a_module_stays_readable_in_one_sitting() -> None:
     assert {name: length for name, length in lengths.items() if length > 600} == {}
 
 
+def test_nothing_waits_in_a_way_that_loses_its_end() -> None:
+    """On Python 3.11 ``wait_for`` swallows a cancel that comes together with what it waits for."""
+    waiting = [relative(module) for module in MODULES if "asyncio.wait_for(" in module.read_text()]
+    assert waiting == []
+
+
 def test_only_the_version_ladder_names_a_version() -> None:
     named = {
         relative(module): re.findall(r"\b0\.[4-9]\.\d+\b", module.read_text())

@@ -61,7 +61,8 @@ class ToolProgress:
         for block in followed:
             # It ends with the terminal's program, which has ended.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(self._streams[block["resource"]]), READING)
+                async with asyncio.timeout(READING):
+                    await asyncio.shield(self._streams[block["resource"]])
         for block in blocks:
             if block["type"] == "fileEdit":
                 self._out.note(one_line(content_text(block)), "cyan")
