@@ -105,7 +105,7 @@ class Crossing:
             self._deafen()
             self._deafen = None
             # Who has rung is not heard any more; who is about to learns that from the pipe.
-            self._loop.call_soon(self._take)
+            self._take()
 
     def post(self, function: Callable[[_T], None], argument: _T) -> None:
         """Have the host call a function; a host that is gone does nothing."""

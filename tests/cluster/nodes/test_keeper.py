@@ -238,6 +238,7 @@ async def test_a_node_that_leaves_hands_over_all_it_has() -> None:
     log.sessions = {X: IN_PROGRESS, Y: IDLE}
     async with machines(log, "a", "b", "c") as made:
         a, b, c = made
+        await until(lambda: log.owners.get(REALM) is not None)
         for unit in (X, Y):
             await a.own(unit)
         await a.keeper.drain(5.0)
