@@ -339,15 +339,22 @@ async def test_a_turn_that_a_crash_or_a_stop_ended_goes_on() -> None:
 
 
 async def test_what_an_agent_kept_goes_with_the_session() -> None:
-    async with Host([Faltering()]) as host:
-        async with following(await host.listen(port=0)) as (clients, chat):
-            client = clients[0]
-            await client.run_turn(chat, "t1", "go")
-            assert await host.core.store.records("resume")
-            await client.request("disposeSession", channel=SESSION)
-            await client.ping()
-        await host.core.writer.ledger.settle()
-        assert not await host.core.store.records("resume")
+    async with (
+        Host([Faltering()]) as host,
+        following(await host.listen(port=0)) as (clients, chat),
+    ):
+        client = clients[0]
+        await client.run_turn(chat, "t1", "go")
+        await stored(host, is_there=True)
+        await client.request("disposeSession", channel=SESSION)
+        await stored(host, is_there=False)
+
+
+async def stored(host: Host, *, is_there: bool) -> None:
+    """Wait until something is kept for an agent, or nothing is any more."""
+    async with asyncio.timeout(60):
+        while bool(await host.core.store.records("resume")) is not is_there:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 class Overseer(Faltering):
