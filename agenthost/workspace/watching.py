@@ -87,6 +87,7 @@ class FileWatcher:
         self._leaving: list[WatchedFolder] = []
         # Events were lost while folders were being looked into.
         self._lost = False
+        self._is_closed = False
         # What the kernel has told, and which of those who watch are to hear of the first of it.
         self._events: deque[tuple[int, int, int, str]] = deque()
         self._due: deque[_Event] = deque()
@@ -106,6 +107,7 @@ class FileWatcher:
 
     def close(self) -> None:
         """End all watches."""
+        self._is_closed = True
         for watch in list(self._watches):
             watch.close()
         self._work.close()
@@ -137,8 +139,11 @@ class FileWatcher:
         Raises:
             BadGlob: a pattern cannot be used.
             FileNotFoundError: nothing is there.
+            OSError: it cannot be watched, or the watcher is closed.
             TooManyFolders: there are too many.
         """
+        if self._is_closed:
+            raise OSError(errno.EBADF, "the watcher is closed", place.name)
         if place.leaf is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.name)
         watch = TreeWatch(self, place, on_batch, recursive, excludes, includes, is_hidden, holder)

@@ -86,6 +86,14 @@ async def test_a_folder_that_is_moved_in_is_told_and_one_that_left_is_not(
     await told.tells(("moved/deep/f", "updated"))
 
 
+async def test_whoever_wants_to_watch_when_all_is_over_is_refused(
+    watcher: FileWatcher, root: Path
+) -> None:
+    watcher.close()
+    with pytest.raises(OSError, match="the watcher is closed"):
+        await watch(watcher, root)
+
+
 async def test_no_link_is_followed(watcher: FileWatcher, root: Path) -> None:
     out = root.parent / "out"
     (root / "before").symlink_to(out)
