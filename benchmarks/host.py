@@ -264,6 +264,9 @@ async def stored_sessions() -> None:
         async with SqliteStore(path) as store:
             for block in range(0, STORED_SESSIONS, 5_000):
                 await store.write(*(_stored(number) for number in range(block, block + 5_000)))
+        # What was written without a host is looked through by the first one; not by every start.
+        async with Host(store=SqliteStore(path)):
+            pass
         # A process of its own, for its memory alone.
         process = await asyncio.create_subprocess_exec(sys.executable, __file__, str(path))
         await process.wait()
