@@ -244,6 +244,15 @@ async def realm_link(servers: Servers, name: str = "test") -> AsyncIterator[Real
         yield link
 
 
+async def known_to_servers(link: RealmLink) -> None:
+    """Wait until the servers know all that a link has said so far.
+
+    Twice, because a ping of the client of NATS overtakes what was said just before it.
+    """
+    for _ in range(2):
+        await link.client.flush()
+
+
 async def until(is_so: Callable[[], bool]) -> None:
     """Wait for what a server brings about, which nobody tells of."""
     async with asyncio.timeout(PATIENCE):

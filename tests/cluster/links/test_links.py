@@ -17,7 +17,14 @@ from agenthost.errors import RemoteProtocolError
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal
 from agenthost.tokens import Role
 from agenthost.transport import LOW_WATER, CloseCode, Encoded, Transport, TransportClosed
-from tests.cluster.servers import Servers, one_server, realm_link, three_servers, until
+from tests.cluster.servers import (
+    Servers,
+    known_to_servers,
+    one_server,
+    realm_link,
+    three_servers,
+    until,
+)
 
 pytestmark = [pytest.mark.timeout(120)]
 SOON = 30.0
@@ -56,7 +63,7 @@ async def one_node(
         realm_link(servers, "owner") as owner,
         LinkServer(owner, "node", serve, lambda: 0) as server,
     ):
-        await owner.client.flush()
+        await known_to_servers(owner)
         yield front, server
 
 
@@ -139,7 +146,7 @@ async def _left_behind(servers: Servers, link: RealmLink) -> Transport:
     """Return a link whose owner was lost without a word."""
     async with realm_link(servers, "b") as lost:
         await LinkServer(lost, "node", echo, lambda: 0).__aenter__()
-        await lost.client.flush()
+        await known_to_servers(lost)
         return await open_link(link, "node", LOCAL_OWNER, "client", at_once)
 
 

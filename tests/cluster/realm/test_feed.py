@@ -11,7 +11,7 @@ import pytest
 from agenthost.cluster.commits import Commit, encode_commit
 from agenthost.cluster.realm import Appender, FellBehind, RealmFeed, RealmLink, RealmReplaced, feed
 from agenthost.host.store.contract import PutBlob
-from tests.cluster.servers import one_server, realm_link, three_servers, until
+from tests.cluster.servers import known_to_servers, one_server, realm_link, three_servers, until
 
 pytestmark = [pytest.mark.timeout(240)]
 SOON = 60.0
@@ -68,7 +68,7 @@ async def test_a_slow_reader_holds_little_and_misses_nothing(tmp_path: Path) -> 
         assert await take(feed, 1) == [1]
         # By now the server would have sent all of it, if it were not held back.
         for _ in range(20):
-            await link.client.flush()
+            await known_to_servers(link)
             await asyncio.sleep(0.05)
         assert sum(len(message.data) for message in feed._arrived) < 64_000_000
         assert await take(feed, count - 1) == list(range(2, count + 1))

@@ -18,7 +18,13 @@ from agenthost.cluster.realm import (
     Reply,
     connection,
 )
-from tests.cluster.servers import free_ports, one_server, realm_link, three_servers
+from tests.cluster.servers import (
+    free_ports,
+    known_to_servers,
+    one_server,
+    realm_link,
+    three_servers,
+)
 
 pytestmark = [pytest.mark.timeout(180)]
 SOON = 30.0
@@ -146,12 +152,12 @@ async def test_plain_messages_reach_whoever_listens(tmp_path: Path) -> None:
         realm_link(servers, "b") as b,
     ):
         subscription = await b.subscribe("to.*", handle)
-        await b.client.flush()
+        await known_to_servers(b)
         await a.publish("to.b", b"hello")
         assert await asyncio.wait_for(heard.get(), SOON) == ("to.b", b"hello")
         assert await a.request("to.b", b"question", SOON) == b"answer to question"
         await subscription.close()
-        await b.client.flush()
+        await known_to_servers(b)
         with pytest.raises(RealmUnreachable, match="nobody is there"):
             await a.request("to.b", b"question", SOON)
 
