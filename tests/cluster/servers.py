@@ -273,6 +273,16 @@ def free_ports(count: int) -> list[int]:
 
 
 @contextmanager
+def kept_port(url: str) -> Iterator[None]:
+    """Keep the port of a server that is gone, so that no other test's server is found there."""
+    with socket.socket() as keeper:
+        # Connections of the former server may still be on their way out.
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        keeper.bind(("127.0.0.1", urlsplit(url).port))
+        yield
+
+
+@contextmanager
 def _running(servers: Servers) -> Iterator[None]:
     try:
         for server in servers.all:

@@ -11,7 +11,7 @@ from agenthost.cli.cluster_checks import judge_realm
 from agenthost.cluster.inspection import RealmReport, Replica
 from agenthost.cluster.nodes.node_info import HeardBeat, NodeInfo
 from tests.cli.running import Cli
-from tests.cluster.servers import one_server, realm_link, three_servers
+from tests.cluster.servers import kept_port, one_server, realm_link, three_servers
 
 WELL = RealmReport(
     format=1,
@@ -64,7 +64,8 @@ async def test_three_real_servers_are_looked_at_and_one_that_is_gone_is_named(
         checks = {check["name"]: check["verdict"] for check in done.json["checks"]}
         assert checks["server"] == checks["realm"] == checks["replicas"] == checks["clock"] == "ok"
         servers[2].kill()
-        done = await cli(*words)
+        with kept_port(servers.urls[2]):
+            done = await cli(*words)
         assert done.code == 1
         [gone] = [
             check
