@@ -61,7 +61,9 @@ async def test_what_is_typed_reaches_the_shell_and_the_key_leaves_it_running(
         await tty.enter("echo $((6*7))")
         await tty.see("\n42")
         # Ctrl-C and Ctrl-Z are the program's.
-        await tty.enter("sleep 600")
+        await tty.enter("sh -c 'echo begun; exec sleep 600'")
+        # Not before it has the terminal: until then the shell itself would take the signal.
+        await tty.see("\nbegun")
         await tty.key("C-c")
         await tty.enter("echo status $?")
         await tty.see("status 130")
