@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Where `make vscode` keeps VS Code; about 900 MB.
 VSC ?= .vscode-test
+# Without bytecode every start, and there are thousands in the tests, compiles the whole package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup web run check format test bench cluster wire-cluster soak vscode dist docs reference pictures clean
 
@@ -66,3 +68,4 @@ pictures: setup  ## take the documents' pictures of the terminal anew (needs tmu
 
 clean:  ## remove what the targets created
 	rm -rf $(VENV) web/node_modules agenthost/web build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .vscode-test .cluster
+	find . -name __pycache__ -prune -exec rm -rf {} +

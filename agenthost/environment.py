@@ -5,13 +5,12 @@ The names are used where they are read; a test holds the two together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 __all__ = ["GROUPS", "VARIABLES", "Variable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A variable: what it does, what counts without it, and who reads it."""
 
     name: str

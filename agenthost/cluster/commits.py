@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import orjson
+from msgspec import Struct
 
 from agenthost.cluster.numbers import MOST_WRITES
 from agenthost.errors import AgentHostError
@@ -30,15 +31,13 @@ class BadCommit(AgentHostError):
     """A message of the log cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Own:
+class Own(Struct, frozen=True):
     """Who owns the unit from here on; nobody without a node."""
 
     node: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Struct, frozen=True):
     """A notification to all who follow a logged channel."""
 
     channel: str
@@ -46,8 +45,7 @@ class Tell:
     params: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """Numbers for the write behind it, which becomes several actions in older versions."""
 
 

@@ -7,7 +7,9 @@ of the others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct, structs
 
 from agenthost.customizations.folder_places import read_files, read_folder_place
 from agenthost.customizations.hooks import hook_customization
@@ -61,8 +63,7 @@ async def _read_places(
     return await one_pass.read(places)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pass:
+class _Pass(Struct, frozen=True):
     """One look at all places of a folder."""
 
     reader: TreeReader
@@ -115,7 +116,7 @@ class _Pass:
         kind = place.what.kind
         source = source_of(self.uri, place.folder, "directory", place.name, kind, self.origin)
         # A person's own folder is theirs alone.
-        source = replace(source, writable=self.origin == "workspace")
+        source = structs.replace(source, writable=self.origin == "workspace")
         inside = await read_folder_place(self.reader, place)
         if inside.problem is not None:
             return failed(source, inside.problem)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from agenthost.customizations.markdown_files import (
     beside_reader,
@@ -20,8 +22,7 @@ DEEPEST = 4
 MOST_FOLDERS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class FoundInFolder:
+class FoundInFolder(Struct, frozen=True):
     """What a folder holds; or that it is not there, or why it cannot be read."""
 
     found: tuple[FoundCustomization, ...] = ()

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from agenthost.customizations.fields import (
     LONGEST_DESCRIPTION,
@@ -50,8 +52,7 @@ _GLOB_FIELDS = ("applyTo", "globs", "paths")
 _EVERY_FILE = frozenset({"**", "**/*"})
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownKind:
+class MarkdownKind(Struct, frozen=True):
     """What Markdown files of one place are."""
 
     kind: Kind

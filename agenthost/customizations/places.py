@@ -6,8 +6,9 @@ and who watches them take them from here, so neither knows of one that the other
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from agenthost.customizations.markdown_files import MarkdownKind
 
@@ -23,8 +24,7 @@ _PROMPT = MarkdownKind("prompt")
 _AGENT = MarkdownKind("agent")
 
 
-@dataclass(frozen=True, slots=True)
-class FolderPlace:
+class FolderPlace(Struct, frozen=True):
     """A folder that holds customizations of one kind."""
 
     folder: str
@@ -37,8 +37,7 @@ class FolderPlace:
     offered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceTable:
+class PlaceTable(Struct, frozen=True):
     """All places of one sort of folder, relative to it."""
 
     # Files that always apply.

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agenthost.customizations.fields import (
     LONGEST_NAME,
@@ -59,8 +61,7 @@ PLUGIN_LIMITS = ReadLimits(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Manifest:
+class _Manifest(Struct, frozen=True):
     """What a plugin says about itself."""
 
     file: ReadFile | None
@@ -69,8 +70,7 @@ class _Manifest:
     version: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Paths:
+class _Paths(Struct, frozen=True):
     """Where one component of a plugin lies, and what is wrong with what the manifest says."""
 
     # Looked for whether it is there or not.

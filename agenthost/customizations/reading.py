@@ -10,9 +10,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
+
+from msgspec import Struct
 
 from agenthost.customizations.types import Tree
 from agenthost.errors import AgentHostError, NotFound
@@ -23,8 +24,7 @@ _LONGEST_PATH = 500
 LEADS_OUT = "it leads out of its folder"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLimits:
+class ReadLimits(Struct, frozen=True):
     """How much one pass over folders may take."""
 
     # Of one file, and of all files together.
@@ -41,8 +41,7 @@ class ReadLimits:
     lane: Literal["folders", "clients"] = "folders"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadFile(Struct, frozen=True):
     """A file as it was read: its text, or why there is none."""
 
     path: str
@@ -50,8 +49,7 @@ class ReadFile:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """The names in a folder with whether each leads to a folder, or why they are not known."""
 
     entries: tuple[tuple[str, bool], ...] = ()

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from agenthost.mcp.types import ServerDeclaration
 
 # Instructions are rules, those that always apply among them.
@@ -51,8 +53,7 @@ class FoundCustomization:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CustomizationSource:
+class CustomizationSource(Struct, frozen=True):
     """A folder, a plugin or a file, and the customizations that were found in it."""
 
     # The same whenever it is read again; together with kind, path and name it tells one

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agenthost.errors import AgentHostError, shortened
 
@@ -40,8 +42,7 @@ class UnknownVariable(AgentHostError):
     """A declaration needs something that this host does not give; says what."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variables:
+class Variables(Struct, frozen=True):
     """What the variables of a declaration stand for."""
 
     # The working directory and the plugin's, where these are folders of this machine.

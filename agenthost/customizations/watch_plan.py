@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agenthost.customizations.places import (
     SKILL_FILE,
@@ -22,8 +23,7 @@ from agenthost.customizations.places import (
 _NOT_IN_PLUGINS = ("**/node_modules", "**/.git", "**/.venv")
 
 
-@dataclass(frozen=True, slots=True)
-class WatchRule:
+class WatchRule(Struct, frozen=True):
     """One folder to be watched, with what is told of it; for a ``FileWatcher``."""
 
     # Relative; empty for the folder itself.

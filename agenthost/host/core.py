@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -80,8 +81,7 @@ class ListNewsSource(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class HostCore:
+class HostCore(Struct):
     """One host's parts."""
 
     store: Store

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -98,8 +99,7 @@ class MakeLedger(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class HostSettings:
+class HostSettings(Struct, frozen=True):
     """What a host was told to be; see `Host` for what each means."""
 
     agents: Mapping[str, Agent]

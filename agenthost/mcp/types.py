@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 import orjson
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agenthost.errors import AgentHostError
 
@@ -50,8 +51,7 @@ class McpFailed(AgentHostError):
         self.data = data
 
 
-@dataclass(frozen=True, slots=True)
-class ServerDeclaration:
+class ServerDeclaration(Struct, frozen=True):
     """An MCP server as a file declares it: a command to run, or an address."""
 
     name: str
@@ -156,8 +156,7 @@ def _problem_of_url(url: str, headers: Mapping[str, str]) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class McpTool:
+class McpTool(Struct, frozen=True):
     """A tool that a server offers."""
 
     name: str
@@ -170,8 +169,7 @@ class McpTool:
     destructive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+class Challenge(Struct, frozen=True):
     """What a server wants before it goes on: a token for a protected resource."""
 
     reason: ChallengeReason

@@ -7,10 +7,10 @@ Owns the four message shapes and the id rules. Does not know methods, parameters
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import orjson
+from msgspec import Struct
 
 from agenthost.errors import InvalidParams, InvalidRequest, ParseError, WireError
 
@@ -18,8 +18,7 @@ from agenthost.errors import InvalidParams, InvalidRequest, ParseError, WireErro
 Id: TypeAlias = int | float | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A call that must be answered exactly once."""
 
     id: Id
@@ -27,24 +26,21 @@ class Request:
     params: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Struct, frozen=True):
     """A message that must not be answered."""
 
     method: str
     params: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Success:
+class Success(Struct, frozen=True):
     """The result of a call; ``result`` is always on the wire, even when it is null."""
 
     id: Id
     result: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """The refusal of a call; ``id`` is None when the call could not even be read."""
 
     id: Id

@@ -7,10 +7,12 @@ may call a method ``host.trust.policy``'s, and what it does is the host's and th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Direction(Enum):
@@ -44,8 +46,7 @@ _TO_CLIENT = frozenset({Direction.TO_CLIENT})
 _EITHER_WAY = _TO_HOST | _TO_CLIENT
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Struct, frozen=True):
     """One row of the table."""
 
     name: str

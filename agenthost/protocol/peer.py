@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from agenthost.errors import (
     InvalidRequest,
@@ -45,8 +46,7 @@ class HandshakeState(Enum):
     ESTABLISHED = "established"
 
 
-@dataclass(frozen=True, slots=True)
-class CallAnswered:
+class CallAnswered(Struct, frozen=True):
     """A call that this side made has its result."""
 
     id: int
@@ -54,8 +54,7 @@ class CallAnswered:
     result: Any
 
 
-@dataclass(frozen=True, slots=True)
-class CallRefused:
+class CallRefused(Struct, frozen=True):
     """A call that this side made was answered with an error."""
 
     id: int
@@ -63,8 +62,7 @@ class CallRefused:
     error: WireError
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """The peer broke a rule; it was answered where that is allowed, and nothing else happened."""
 
     reason: str

@@ -13,8 +13,9 @@ import secrets
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agenthost.errors import AgentHostError
 
@@ -36,8 +37,7 @@ class TokenFileError(TokenError):
     """A file that holds tokens is unsafe, unreadable or damaged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """What tells one version of a file from the next without reading it."""
 
     mtime_ns: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
+
+from msgspec import Struct
 
 ChangeKind = Literal["added", "updated", "deleted"]
 
@@ -20,8 +21,7 @@ BETWEEN = 0.005
 MOST_WAITING = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """Something that happened to a file or folder below what is watched."""
 
     # Relative to what is watched; empty for that itself.

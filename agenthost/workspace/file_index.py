@@ -17,8 +17,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agenthost.workspace.file_trees import is_unfinished
 from agenthost.workspace.fuzzy import FuzzyPaths
@@ -49,8 +50,7 @@ _SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modul
 _HARMLESS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPath:
+class FoundPath(Struct, frozen=True):
     """A file or folder, relative to the folder that was searched."""
 
     path: str
@@ -88,8 +88,7 @@ def index_folder(descriptor: int) -> FileIndex:
     return FileIndex(listed if listed is not None else _scanned(descriptor))
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     index: FileIndex
     made: float
 

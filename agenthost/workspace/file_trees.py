@@ -8,7 +8,8 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agenthost.errors import AgentHostError
 from agenthost.workspace.roots import OutsideRoots, Roots, identity
@@ -133,8 +134,7 @@ def remove_tree(name: str, folder: int, roots: Roots | None = None, depth: int =
     os.rmdir(name, dir_fd=folder)
 
 
-@dataclass(slots=True)
-class TreeCopy:
+class TreeCopy(Struct):
     """A copy under way, and how much it may still take."""
 
     roots: Roots

@@ -15,9 +15,10 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from agenthost.errors import AgentHostError
 from agenthost.workspace.file_trees import (
@@ -46,8 +47,7 @@ class ChangedMeanwhile(AgentHostError):
     """A file is not the one any more that the caller read."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileLimits:
+class FileLimits(Struct, frozen=True):
     """How much one call may take."""
 
     read_bytes: int = 10 << 20
@@ -57,8 +57,7 @@ class FileLimits:
     copy_bytes: int = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class FileDetails:
+class FileDetails(Struct, frozen=True):
     """What is known of a file without reading it."""
 
     # Without links in it, except for the last name where that was not to be followed.
@@ -70,16 +69,14 @@ class FileDetails:
     etag: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileContent:
+class FileContent(Struct, frozen=True):
     """What a file contains, and the etag of the version that was read."""
 
     data: bytes
     etag: str
 
 
-@dataclass(frozen=True, slots=True)
-class FolderEntry:
+class FolderEntry(Struct, frozen=True):
     """A name in a folder, and what it leads to."""
 
     name: str

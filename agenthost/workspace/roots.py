@@ -27,6 +27,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from msgspec import Struct
+
 from agenthost.errors import AgentHostError
 from agenthost.workspace.paths import LONGEST_PATH, MOST_LINKS, MOST_NAMES
 
@@ -317,8 +319,7 @@ class Roots:
             return self._roots != before
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     name: str
     identity: Identity
 

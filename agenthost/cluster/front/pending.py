@@ -11,8 +11,10 @@ import asyncio
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agenthost.protocol.jsonrpc import dumps
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agenthost.cluster.commits import RealmWrite, Room, Tell
 from agenthost.cluster.units import MISC, REALM
@@ -42,16 +45,14 @@ _OF_THE_REALM = frozenset({AUTOMATIONS_BUCKET, ACTIVE_RUNS})
 _CONFIG_CHANGED = b'"root/configChanged"'
 
 
-@dataclass(frozen=True, slots=True)
-class TellIn:
+class TellIn(Struct, frozen=True):
     """A notification that travels with the writes of one unit."""
 
     unit: str
     tell: Tell
 
 
-@dataclass(frozen=True, slots=True)
-class RoomIn:
+class RoomIn(Struct, frozen=True):
     """Numbers for what is written to a channel next."""
 
     channel: str

@@ -10,8 +10,10 @@ Knows no disk: ``create`` writes backups and ``restore`` reads them.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from agenthost.errors import AgentHostError
 from agenthost.host.push.book import PUSH_FILE
@@ -49,8 +51,7 @@ class BackupError(AgentHostError):
     """A backup could not be made or restored; the message says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """What a backup says about itself."""
 
     # When it was made, as an ISO time.
@@ -94,8 +95,7 @@ class Manifest:
         raise BackupError("this is no backup of agenthost: its manifest lacks what each has")
 
 
-@dataclass(frozen=True, slots=True)
-class FileSum:
+class FileSum(Struct, frozen=True):
     """By what a file of a backup is recognized."""
 
     size: int

@@ -18,10 +18,11 @@ import stat
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec import Struct
 
 from agenthost.host.backup.contents import (
     CHECKSUMS,
@@ -47,8 +48,7 @@ IN_MEMORY = 8 * 1024 * 1024
 CHUNK = 1024 * 1024
 
 
-@dataclass(slots=True)
-class BackupReport:
+class BackupReport(Struct):
     """What a backup holds."""
 
     files: int = 0

@@ -18,9 +18,10 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from agenthost.host.backup.contents import (
     CHECKSUMS,
@@ -56,8 +57,7 @@ _LONG_HEADERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreReport:
+class RestoreReport(Struct, frozen=True):
     """What was restored."""
 
     manifest: Manifest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.host.channels.ruled_kind import RuledKind, chats_of_turns
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 AnnotationsChannel: TypeAlias = "LiveChannel[AnnotationsState]"
 
 
-@dataclass(frozen=True, slots=True)
-class CountAnnotations(Consequence):
+class CountAnnotations(Consequence, frozen=True):
     """Tell in a session's line how many annotations it has."""
 
     session: OwnerChannel

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from agenthost.host.log.channel import LiveChannel
@@ -20,15 +19,13 @@ OtlpState: TypeAlias = Mapping[str, object]
 OtlpChannel: TypeAlias = LiveChannel[OtlpState]
 
 
-@dataclass(frozen=True, slots=True)
-class TelemetryFollowed(Consequence):
+class TelemetryFollowed(Consequence, frozen=True):
     """Begin to send what a telemetry channel is for."""
 
     channel: OtlpChannel
 
 
-@dataclass(frozen=True, slots=True)
-class TelemetryDeserted(Consequence):
+class TelemetryDeserted(Consequence, frozen=True):
     """Send no more to a telemetry channel that nobody follows."""
 
     channel: OtlpChannel

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.host.channels.ruled_kind import RuledKind
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 RootChannel: TypeAlias = "LiveChannel[RootState]"
 
 
-@dataclass(frozen=True, slots=True)
-class RootConfigChanged(Consequence):
+class RootConfigChanged(Consequence, frozen=True):
     """Act on other settings of the host than before."""
 
     before: JsonObject

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatState
@@ -21,8 +22,7 @@ Rules: TypeAlias = dict[str, Rule[S]]
 _NO_CAPABILITIES: AgentCapabilities = {}
 
 
-@dataclass(frozen=True, slots=True)
-class RuleContext:
+class RuleContext(Struct, frozen=True):
     """The surroundings of one dispatched action."""
 
     # Who dispatches.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from agenthost.host.channels import annotations as annotation_rules
 from agenthost.host.channels import root_rules, settings
@@ -45,8 +46,7 @@ def check(state: Any, action: Action, context: RuleContext) -> str | None:
     return rule(state, action, context) if rule is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """What is needed to judge one action."""
 
     rules: RuleContext

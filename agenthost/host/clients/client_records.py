@@ -7,8 +7,9 @@ connection of each client.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from agenthost.errors import InvalidParams, PermissionDenied
 from agenthost.host.clients.resent_actions import UnloggedActions
@@ -34,8 +35,7 @@ def _no_capabilities() -> ClientCapabilities:
     return {}
 
 
-@dataclass(slots=True)
-class ClientRecord:
+class ClientRecord(Struct):
     """What a reconnecting client need not say again."""
 
     client_id: str

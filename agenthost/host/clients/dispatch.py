@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agenthost.agents.api import AgentError
 from agenthost.errors import InvalidParams, WireError
@@ -213,8 +215,7 @@ async def _refusal(connection: Connection, channel: AnyChannel, action: Action) 
     return declined.reason
 
 
-@dataclass(frozen=True, slots=True)
-class _Surroundings:
+class _Surroundings(Struct, frozen=True):
     """What a kind may ask for to judge an action of one connection."""
 
     connection: Connection

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agenthost.customizations import CustomizationSource, FoundCustomization, read_plugin
 from agenthost.customizations.fields import LONGEST_NAME, plain
@@ -41,8 +43,7 @@ MOST_DECIDED_PARTS = 1_000
 BACK_SECONDS = 0.5
 
 
-@dataclass(slots=True)
-class _Plugin:
+class _Plugin(Struct):
     """One plugin as its client published it, and what was read of it."""
 
     published: ClientPluginCustomization
@@ -50,8 +51,7 @@ class _Plugin:
     is_due: bool = True
 
 
-@dataclass(slots=True, eq=False)
-class _Publisher:
+class _Publisher(Struct, eq=False):
     """One client of one session."""
 
     # What it last announced; another object says that it did so again.

@@ -11,8 +11,10 @@ decides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agenthost.host.channels.session.kind import SessionChannel, extra_of
 from agenthost.host.channels.session.records import (
@@ -54,8 +56,7 @@ def decision_key(type: str, uri: str, name: str, contents: str | None = None) ->
     return f"{type} {uri} {contents}" if type == "directory" else f"{type} {uri}"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionDecisions:
+class SessionDecisions(Struct, frozen=True):
     """All decisions that count in one session."""
 
     session: Decided = field(default_factory=dict)

@@ -13,8 +13,9 @@ import os
 import stat
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
 
 from agenthost.customizations import (
     CustomizationSource,
@@ -55,8 +56,7 @@ FolderUse: TypeAlias = Literal["workspace", "user", "plugin"]
 WhatIsThere: TypeAlias = Literal["folder", "nothing", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class FolderKey:
+class FolderKey(Struct, frozen=True):
     """A folder, and as what it is read."""
 
     use: FolderUse

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agenthost.agents.api import Agent
 from agenthost.agents.customized import TurnCustomizations
@@ -78,8 +80,7 @@ PLUGINS = "plugins"
 FRESH_SECONDS = 2.5
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredServer:
+class DeclaredServer(Struct, frozen=True):
     """An MCP server that is declared in a session, under its customization id."""
 
     id: str
@@ -97,8 +98,7 @@ class DeclaredServer:
 ServersChanged: TypeAlias = Callable[[SessionChannel], None]
 
 
-@dataclass(slots=True, eq=False)
-class _Customized:
+class _Customized(Struct, eq=False):
     """One session that is in memory."""
 
     session: SessionChannel

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agenthost.customizations.types import CustomizationSource, FoundCustomization, TextRange
 from agenthost.host.channels.session.shown_customizations import PROBLEM
@@ -41,8 +43,7 @@ _OVERHEAD = 300
 MOST_SINGLE = 16
 
 
-@dataclass(frozen=True, slots=True)
-class BroughtSource:
+class BroughtSource(Struct, frozen=True):
     """A source as a session has it."""
 
     source: CustomizationSource
@@ -65,8 +66,7 @@ class BroughtSource:
         return f"{who}{self.source.key}"
 
 
-@dataclass(frozen=True, slots=True)
-class LiveServer:
+class LiveServer(Struct, frozen=True):
     """How a server fares, as whoever runs it says."""
 
     state: McpServerState
@@ -76,8 +76,7 @@ class LiveServer:
     apps: McpServerCustomizationApps | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TreeItem:
+class TreeItem(Struct, frozen=True):
     """One customization of a session: under which id, from where, and whether it is on."""
 
     id: str

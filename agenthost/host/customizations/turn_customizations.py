@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.customized import CustomAgent, GlobRule, Prompt, Skill
@@ -25,8 +26,7 @@ _ROOM = ("user", "workspace", "builtin", "plugin", "client")
 CLIENT_SECONDS = 2.5
 
 
-@dataclass(frozen=True, slots=True)
-class HeldCustomizations:
+class HeldCustomizations(Struct, frozen=True):
     """The customizations of one turn."""
 
     instructions: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from agenthost.host.delivery.envelopes import Envelope, encode_envelope, numbered
 from agenthost.host.log.channel import Subscription
@@ -27,8 +28,7 @@ log = logging.getLogger(__name__)
 Encodings = dict[tuple[str, str], Sequence[Encoded]]
 
 
-@dataclass(slots=True)
-class Fanout:
+class Fanout(Struct):
     """Hands released deliveries to the outboxes of those who are owed them."""
 
     # Envelopes handed to outboxes, for the metrics.

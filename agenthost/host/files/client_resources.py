@@ -14,10 +14,11 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from agenthost.errors import NotFound, PermissionDenied, WireError
 from agenthost.host.channels.chat.attachments import attached_uris
@@ -49,8 +50,7 @@ LONGEST_REFUSAL = 300
 _OWN_SCHEMES = frozenset({"file", "git-blob"})
 
 
-@dataclass(frozen=True, slots=True)
-class ClientContent:
+class ClientContent(Struct, frozen=True):
     """What a client answered to be the content of a resource."""
 
     data: bytes

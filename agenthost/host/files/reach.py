@@ -6,8 +6,9 @@ import os
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.channels.session.participants import Participants
@@ -24,8 +25,7 @@ MOST_FOLDERS = 256
 MOMENT = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class ReachableFolders:
+class ReachableFolders(Struct, frozen=True):
     """ReachableFolders by name, and whether they count only inside of the host's own."""
 
     paths: tuple[str, ...] = ()

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
+
 # Where a URL may carry the token: as VS Code spells it, and in full.
 _TOKEN_PARAMETERS = ("tkn", "token")
 
@@ -101,15 +103,14 @@ class UpgradeRequest(HttpRequest):
     """A request to become a WebSocket, on whatever path."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
+class HttpResponse(Struct, frozen=True):
     """An answer to a plain HTTP request."""
 
     status: int = 200
     body: bytes = b""
     content_type: str = "text/plain; charset=utf-8"
     cache_control: str = "no-store"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
 
 
 def parse_target(target: str) -> tuple[str, dict[str, str]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSample:
+class MetricSample(Struct, frozen=True):
     """One number of a host, as it is now."""
 
     name: str

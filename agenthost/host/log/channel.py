@@ -8,8 +8,9 @@ kind of channel, the ``kind`` says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
+
+from msgspec import Struct
 
 from agenthost.host.log.kind import ChannelKind, Kept, S
 from agenthost.protocol.appending import AppendRun, append_key
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.session.state import SessionState
 
 
-@dataclass(slots=True)
-class Subscription:
+class Subscription(Struct):
     """One connection's interest in one channel."""
 
     connection: Receiver
@@ -43,8 +43,7 @@ class Subscription:
         return (self.window, self.max_latency)
 
 
-@dataclass(frozen=True, slots=True)
-class Change(Generic[S]):
+class Change(Struct, Generic[S], frozen=True):
     """What an action did: the states before and after it.
 
     Text that was appended and not folded in yet has none: it means the same in every version and

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from agenthost.host.log.channel import AnyChange, AnyChannel
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from agenthost.transport import Encoded
 
 
-@dataclass(slots=True)
-class Broadcast:
+class Broadcast(Struct):
     """One accepted action on its way to the channel's subscribers."""
 
     channel: AnyChannel
@@ -31,8 +31,7 @@ class Broadcast:
     as_sent: Action | None = None
 
 
-@dataclass(slots=True)
-class Notice:
+class Notice(Struct):
     """A notification on its way to the channel's subscribers; never logged, never replayed."""
 
     channel: AnyChannel
@@ -42,16 +41,14 @@ class Notice:
     only: frozenset[Receiver] | None = None
 
 
-@dataclass(slots=True)
-class Direct:
+class Direct(Struct):
     """Messages on their way to one connection."""
 
     receiver: Receiver
     messages: Sequence[Encoded]
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(Struct):
     """The answer to a client's action that nobody else hears of: done already, or refused."""
 
     receiver: Receiver

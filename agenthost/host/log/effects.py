@@ -7,22 +7,20 @@ neither needs to know the other, and what follows from an action can be read wit
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from agenthost.host.log.channel import AnyChannel
     from agenthost.protocol.common import Action
 
 
-class Consequence:
-    """One thing to do; the rooms' own are frozen dataclasses that derive from this."""
-
-    __slots__ = ()
+class Consequence(Struct, frozen=True):
+    """One thing to do; the rooms' own derive from this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Apply(Consequence):
+class Apply(Consequence, frozen=True):
     """Apply one more action."""
 
     channel: AnyChannel

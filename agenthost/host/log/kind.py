@@ -8,10 +8,11 @@ do in it, and what follows from what they did. ``channels.registry`` lists the k
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from agenthost.protocol import versions
 from agenthost.protocol.jsonrpc import dumps
@@ -55,8 +56,7 @@ class Resumed(Enum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class Applied(Generic[S]):
+class Applied(Struct, Generic[S], frozen=True):
     """An action that was applied to a channel."""
 
     channel: LiveChannel[S]
@@ -69,8 +69,7 @@ class Applied(Generic[S]):
     starter: Starter | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedAction:
+class PreparedAction(Struct, frozen=True):
     """A client's action that nothing speaks against, ready to be applied."""
 
     # None where the consequences are all there is to do; then its sender is told that it is done.
@@ -86,8 +85,7 @@ class PreparedAction:
     rewritten: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeclinedAction:
+class DeclinedAction(Struct, frozen=True):
     """Why a client's action is refused."""
 
     reason: str

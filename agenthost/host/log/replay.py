@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayLog:
+class ReplayLog(Struct, frozen=True):
     """Everything after ``after`` is in the log, for every channel asked for."""
 
     after: int
 
 
-@dataclass(frozen=True, slots=True)
-class SendSnapshots:
+class SendSnapshots(Struct, frozen=True):
     """Continuity cannot be proved, or would cost too much: send the states."""
 
     reason: str

@@ -8,8 +8,9 @@ change (catalogue, prompts, turns) the channel's kind says; whoever carries it o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agenthost.clock import Clock
 from agenthost.host.log.channel import AnyChannel, Change
@@ -36,8 +37,7 @@ ENTRY_OVERHEAD = 96
 LONG_TAIL = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ClientAction:
+class ClientAction(Struct, frozen=True):
     """A client's action as it arrived, to be echoed in the client's own words."""
 
     connection: Receiver

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from agenthost.mcp.types import Challenge, ServerDeclaration, ServerState
 
@@ -24,8 +25,7 @@ _LISTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFare:
+class ServerFare(Struct, frozen=True):
     """How a server fares; ``detail`` says why it failed, ``challenge`` what it waits for."""
 
     kind: ServerState = "stopped"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agenthost.clock import Clock
 from agenthost.host.channels.chat.turn_facts import TurnFacts
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.session.customizations import McpAuthRequirement
 
 
-@dataclass(slots=True)
-class RunningMcpCall:
+class RunningMcpCall(Struct):
     """A call of a tool, while it runs for a turn."""
 
     turn: TurnFacts
@@ -52,16 +52,14 @@ class RunningMcpCall:
         return writer.apply(self.turn.chat, action)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A token that somebody brought."""
 
     principal: str
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSurroundings:
+class ServerSurroundings(Struct, frozen=True):
     """What a server of a session needs of the host."""
 
     writer: Writer

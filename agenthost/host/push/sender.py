@@ -15,11 +15,12 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
+
+from msgspec import Struct
 
 from agenthost.clock import Clock
 from agenthost.host.push.book import PushSubscription
@@ -61,8 +62,7 @@ class Delivery(enum.Enum):
     FAILED = "it could not be sent"
 
 
-@dataclass(frozen=True, slots=True)
-class PushNote:
+class PushNote(Struct, frozen=True):
     """A message for a browser, in clear."""
 
     body: bytes
@@ -71,8 +71,7 @@ class PushNote:
     urgency: str
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceAnswer:
+class ServiceAnswer(Struct, frozen=True):
     """What a push service said."""
 
     status: int

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from agenthost.clock import Clock
 from agenthost.host.push.book import PushBook, PushSubscription
 from agenthost.host.push.keys import MOST_PLAIN_BYTES, VapidKeys, encoded
@@ -72,17 +74,16 @@ class Reason:
     text: str = field(default="", compare=False)
 
 
-@dataclass(slots=True)
-class _Watched:
+class _Watched(Struct):
     """One session of which there is something to tell."""
 
     title: str
     # What holds now.
-    reasons: dict[Reason, None] = field(default_factory=dict)
+    reasons: dict[Reason, None] = {}
     # What was told of what still holds.
-    told: set[Reason] = field(default_factory=set)
+    told: set[Reason] = set()
     # The browsers that show something.
-    shown: dict[str, PushSubscription] = field(default_factory=dict)
+    shown: dict[str, PushSubscription] = {}
 
 
 class PushWatch:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from dataclasses import astuple, dataclass
 from typing import Protocol
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from agenthost.host.store.contract import StoreError
 from agenthost.host.store.ownership import is_owned_here
@@ -34,8 +36,7 @@ class Versions(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ContentRow:
+class ContentRow(Struct, frozen=True):
     """What a file says of its content."""
 
     # ``None`` where nobody has said so yet.

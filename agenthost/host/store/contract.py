@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, TypeAlias
+
+from msgspec import Struct
 
 from agenthost.errors import AgentHostError
 
@@ -48,8 +49,7 @@ class BadCursor(AgentHostError):
 
 
 # Not frozen, unlike the others: every action has one, which would take three times as long to make.
-@dataclass(slots=True)
-class Append:
+class Append(Struct):
     """One log entry; ``seq`` is above every earlier one and within the reservation."""
 
     seq: int
@@ -60,8 +60,7 @@ class Append:
     origin: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SaveSnapshot:
+class SaveSnapshot(Struct, frozen=True):
     """The channel's state after all of its entries up to and including ``seq``.
 
     It replaces the channel's snapshot, unless that one is newer. The one before it is kept as
@@ -74,15 +73,13 @@ class SaveSnapshot:
     state: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class DropChannel:
+class DropChannel(Struct, frozen=True):
     """Forget the snapshot and the log of one channel."""
 
     channel: str
 
 
-@dataclass(frozen=True, slots=True)
-class TrimLog:
+class TrimLog(Struct, frozen=True):
     """Forget the channel's entries up to and including ``through``.
 
     With ``keep_bytes``, also those before the newest ones whose actions are that long together.
@@ -95,8 +92,7 @@ class TrimLog:
     keep_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PutSession:
+class PutSession(Struct, frozen=True):
     """Add a session to the catalogue, or replace it there."""
 
     session: str
@@ -105,15 +101,13 @@ class PutSession:
     summary: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class DropSession:
+class DropSession(Struct, frozen=True):
     """Remove a session from the catalogue; its channels and blobs are dropped on their own."""
 
     session: str
 
 
-@dataclass(frozen=True, slots=True)
-class PutBlob:
+class PutBlob(Struct, frozen=True):
     """Keep content under a URI, or replace it; ``owner`` is what it is dropped with."""
 
     uri: str
@@ -122,15 +116,13 @@ class PutBlob:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class DropBlobs:
+class DropBlobs(Struct, frozen=True):
     """Forget all blobs of one owner."""
 
     owner: str
 
 
-@dataclass(frozen=True, slots=True)
-class MoveBlobs:
+class MoveBlobs(Struct, frozen=True):
     """Give the blobs of one owner to another one; those of anybody else stay as they are."""
 
     owner: str
@@ -139,8 +131,7 @@ class MoveBlobs:
     uri: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PutRecord:
+class PutRecord(Struct, frozen=True):
     """Keep a small value under a key of a bucket, or replace it."""
 
     bucket: str
@@ -148,8 +139,7 @@ class PutRecord:
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class DropRecord:
+class DropRecord(Struct, frozen=True):
     """Forget one key of a bucket."""
 
     bucket: str
@@ -171,8 +161,7 @@ Write: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChannel:
+class StoredChannel(Struct, frozen=True):
     """A channel as it was stored: its snapshot, and what happened since."""
 
     kind: str
@@ -184,8 +173,7 @@ class StoredChannel:
     trimmed_through: int
 
 
-@dataclass(frozen=True, slots=True)
-class WholeChannel:
+class WholeChannel(Struct, frozen=True):
     """A channel with all that is kept under its name, as it was at one moment."""
 
     stored: StoredChannel
@@ -197,16 +185,14 @@ class WholeChannel:
     owner: WholeChannel | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPage:
+class SessionPage(Struct, frozen=True):
     """One page of the list of sessions; without ``next_cursor`` it is the last."""
 
     items: list[tuple[str, bytes]]
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Blob:
+class Blob(Struct, frozen=True):
     """Stored content."""
 
     owner: str

@@ -10,7 +10,8 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agenthost.host.store.contract import StoreError
 from agenthost.host.store.files import check_file, connect_onlooker, translated
@@ -52,8 +53,7 @@ ORPHANS = """
 """
 
 
-@dataclass(slots=True)
-class Inspection:
+class Inspection(Struct):
     """What was found in a store."""
 
     # Rows that were read, and those of them from before there were checksums.

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agenthost.host.store.contract import (
     Append,
@@ -46,8 +48,7 @@ from agenthost.host.store.sequence import (
 )
 
 
-@dataclass(slots=True)
-class _StoredLog:
+class _StoredLog(Struct):
     """One channel's log and snapshot."""
 
     trimmed_through: int

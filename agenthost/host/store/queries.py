@@ -12,8 +12,9 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from agenthost.host.store.contract import (
     Append,

@@ -8,21 +8,21 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, fields
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from agenthost.host.store.contract import Append, StoreMisuse, Write
 
 
-@dataclass(frozen=True, slots=True)
-class Reserve:
+class Reserve(Struct, frozen=True):
     """Numbers up to and including ``through`` may be used from now on."""
 
     through: int
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(Struct, frozen=True):
     """``last_used`` is the last number used, and nothing above it is reserved any more."""
 
     last_used: int
@@ -36,8 +36,7 @@ NumberWrite: TypeAlias = Reserve | Seal
 QueuedWrite: TypeAlias = Write | NumberWrite
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """Where a store stands when it opens."""
 
     last_seq: int
@@ -92,8 +91,8 @@ class Sequencer:
                     _check_text(write.channel)
                     _check_text(write.now)
             else:
-                for field in fields(write):
-                    _check_text(getattr(write, field.name))
+                for value in astuple(write):
+                    _check_text(value)
         self.last_used = last
 
     async def reserve(self, through: int) -> None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct
 
 from agenthost.host.store import queries
 from agenthost.host.store.contract import (
@@ -40,8 +41,7 @@ from agenthost.host.store.upgrade import ContentUpgrade, OnUpgrade, UpgradeRepor
 from agenthost.host.store.writer_thread import WriterThread
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """What an open store consists of."""
 
     writer: WriterThread[Database]

@@ -7,15 +7,15 @@ meaning of what is stored is the ``ContentUpgrade``'s.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from agenthost.host.store.content_version import Versions
 from agenthost.host.store.contract import Append, StoredChannel
 
 
-@dataclass(frozen=True, slots=True)
-class OldChannel:
+class OldChannel(Struct, frozen=True):
     """A channel in the form of an older version."""
 
     uri: str
@@ -26,8 +26,7 @@ class OldChannel:
     sent: Sequence[Append]
 
 
-@dataclass(frozen=True, slots=True)
-class NewChannel:
+class NewChannel(Struct, frozen=True):
     """A channel in the form of the newest version: its state after all of its log."""
 
     state: bytes
@@ -75,8 +74,7 @@ class ContentUpgrade(Versions, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class UpgradeProgress:
+class UpgradeProgress(Struct, frozen=True):
     """How far bringing up a store has got."""
 
     before: str
@@ -87,8 +85,7 @@ class UpgradeProgress:
     channels: int
 
 
-@dataclass(frozen=True, slots=True)
-class UpgradeReport:
+class UpgradeReport(Struct, frozen=True):
     """What was brought up, and what was not."""
 
     before: str

@@ -14,7 +14,8 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agenthost.host.store.content_version import ContentRow, check_row, read_row, write_row
 from agenthost.host.store.contract import StoreDamaged, StoreError

@@ -16,8 +16,9 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from agenthost.host.store.contract import Append, StoreError, StoreMisuse
 from agenthost.host.store.sequence import QueuedWrite
@@ -65,8 +66,7 @@ class Backend(Protocol):
 BackendT = TypeVar("BackendT", bound=Backend)
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """Writes that are stored together or not at all."""
 
     writes: Sequence[QueuedWrite]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, LogRecordExporter
 from opentelemetry.sdk.metrics import MeterProvider
@@ -63,8 +63,7 @@ MOST_WAITING = 2048
 METRICS_INTERVAL = 15_000
 
 
-@dataclass(frozen=True, slots=True)
-class RecorderNeeds:
+class RecorderNeeds(Struct, frozen=True):
     """What a recorder needs of its host."""
 
     settings: TelemetrySettings

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from agenthost.host.telemetry.signals import SEVERITIES, Signal
 
@@ -16,8 +17,7 @@ _SIGNALS: tuple[Signal, ...] = ("traces", "metrics", "logs")
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """Where one signal is sent to."""
 
     url: str
@@ -33,8 +33,7 @@ class Endpoint:
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class TelemetrySettings:
+class TelemetrySettings(Struct, frozen=True):
     """What telemetry was told to do."""
 
     # Nothing at all, not for subscribers either.

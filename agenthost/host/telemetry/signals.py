@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl
+
+from msgspec import Struct
 
 Signal: TypeAlias = Literal["logs", "traces", "metrics"]
 
@@ -23,8 +24,7 @@ METHODS: dict[Signal, str] = {
 SEVERITIES = {"trace": 1, "debug": 5, "info": 9, "warn": 13, "error": 17, "fatal": 21}
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """What one telemetry channel carries."""
 
     signal: Signal

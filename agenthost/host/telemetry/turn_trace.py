@@ -10,9 +10,9 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
 from opentelemetry.trace import (
     NonRecordingSpan,
     Span,
@@ -70,8 +70,7 @@ def traceparent_of(span: Span) -> str:
     return f"00-{place.trace_id:032x}-{place.span_id:016x}-{place.trace_flags:02x}"
 
 
-@dataclass(slots=True)
-class _OpenCall:
+class _OpenCall(Struct):
     """A tool call that is not over."""
 
     span: Span
@@ -83,8 +82,7 @@ class _OpenCall:
     waits_since: float = 0.0
 
 
-@dataclass(slots=True)
-class TurnTrace:
+class TurnTrace(Struct):
     """The spans of one turn; used on the host's loop alone."""
 
     tracer: Tracer

@@ -11,9 +11,9 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
+from msgspec import Struct
 from websockets.exceptions import ProtocolError
 from websockets.frames import Close
 from websockets.protocol import OPEN
@@ -32,8 +32,7 @@ _MAX_REASON = 123
 _MOST_PINGS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class WebSocketOptions:
+class WebSocketOptions(Struct, frozen=True):
     """The times and sizes of a WebSocket connection."""
 
     # Largest message accepted, in bytes; a whole file may travel base64 in one.

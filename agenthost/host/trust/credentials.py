@@ -10,9 +10,10 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
+
+from msgspec import Struct, field
 
 from agenthost.clock import Clock, SystemClock
 from agenthost.host.trust.redaction import REDACTED
@@ -28,8 +29,7 @@ MOST_FORMER = 100
 LONGEST_LIFE = 100 * 365 * 24 * 3600
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(Struct, frozen=True):
     """One token that counts."""
 
     token: str
@@ -39,8 +39,7 @@ class _Held:
     suppliers: WeakSet[Any] = field(default_factory=WeakSet)
 
 
-@dataclass(frozen=True, slots=True)
-class ExpiredToken:
+class ExpiredToken(Struct, frozen=True):
     """That a token has expired, without the token."""
 
     principal: str

@@ -15,7 +15,8 @@ Three questions, in this order:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agenthost.errors import AgentHostError
 from agenthost.host.trust.addresses import Authority, Origin, is_ip, is_loopback, is_wildcard
@@ -62,8 +63,7 @@ class StartupError(AgentHostError):
     """The host refuses to start as it was told to; the message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why a request is refused: an HTTP status and a sentence for a person."""
 
     status: int

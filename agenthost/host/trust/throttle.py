@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agenthost.host.trust.addresses import peer_group
 
@@ -26,8 +27,7 @@ PEERS = 4096
 """Peers remembered at once, the least recent forgotten first; about one megabyte."""
 
 
-@dataclass(slots=True)
-class _Record:
+class _Record(Struct):
     since: float  # when the current window began
     failures: int = 0  # failures within it
     until: float = -math.inf  # while the clock is before this, the peer is told to wait

@@ -21,8 +21,9 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
+
+from msgspec import Struct
 
 from agenthost.agents.api import Agent, AgentError
 
@@ -150,8 +151,7 @@ class AgentQuit(Exception):
     """An agent raised what would end a whole process; the cause is what it was."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
+class _Outcome(Struct, frozen=True):
     """How a call into an agent ended."""
 
     result: Any = None

@@ -11,8 +11,9 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from agenthost.agents.api import AgentError, agent_message
 from agenthost.clock import Clock
@@ -34,8 +35,7 @@ MOST_IN_CHAT = 32
 MOST_IN_ALL = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
+class _Listed(Struct, frozen=True):
     """One work that runs."""
 
     chat: ChatChannel

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agenthost.agents.api import agent_message
 from agenthost.host.log_files import FAILURE, describe_error
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnFailure:
+class TurnFailure(Struct, frozen=True):
     """Why a turn ended with an error, as people are told it."""
 
     error_type: str

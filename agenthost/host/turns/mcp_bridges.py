@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from agenthost.agents.api import AgentError, agent_message
 from agenthost.agents.mcp_tools import CLIENT_BRIDGE, BridgeAddress, TurnMcp
@@ -41,8 +42,7 @@ _NO_TURN: Final = "nothing is being answered in this chat now, so no tool can be
 _NO_SCHEMA: Final[JsonMapping] = {"type": "object", "properties": {}}
 
 
-@dataclass
-class _ChatTools:
+class _ChatTools(Struct):
     """What the program in one chat reaches: as its newest turn was given it."""
 
     session: SessionChannel

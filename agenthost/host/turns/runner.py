@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+
+from msgspec.structs import replace
 
 from agenthost.agents.api import Agent, AgentError, SessionContext
 from agenthost.agents.turn import Turn

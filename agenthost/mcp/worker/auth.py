@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -19,6 +18,7 @@ from mcp.client.auth.utils import (
     extract_resource_metadata_from_www_auth,
     extract_scope_from_www_auth,
 )
+from msgspec import Struct
 
 from agenthost.mcp.limits import METADATA_PATIENCE, MOST_METADATA
 from agenthost.mcp.types import Challenge, ChallengeReason, McpFailed
@@ -33,8 +33,7 @@ _LONGEST_TEXT = 500
 _MOST_SCOPES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """A response that asked for a token, or for a better one."""
 
     reason: ChallengeReason

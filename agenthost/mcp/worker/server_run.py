@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
@@ -21,6 +20,8 @@ from mcp_types import (
     LoggingMessageNotificationParams,
     ToolListChangedNotification,
 )
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agenthost.mcp.limits import PATIENCE_ASKED
 from agenthost.mcp.types import Challenge, McpFailed, ServerDeclaration, ServerState
@@ -48,8 +49,7 @@ _LONGEST_NOTICE = 4096
 _EXPLANATION = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a run, or an attempt at one, ended."""
 
     state: ServerState

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, get_args
+
+from msgspec import Struct
 
 from agenthost.protocol.schema.unions import tags_of
 
 
-@dataclass(frozen=True)
-class UniqueBy:
+class UniqueBy(Struct, frozen=True):
     """No two items of a list share a known literal under one key.
 
     ``Annotated[list[Item], UniqueBy("kind")]`` is ``list[Item]`` to the type checker. Kinds that a

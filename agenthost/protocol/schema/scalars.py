@@ -7,8 +7,9 @@ only when a validator is built, so importing the wire types stays cheap.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeAlias
+
+from msgspec import Struct
 
 from agenthost.protocol.uris import AUTOMATIONS, ROOT, is_automations, is_root
 
@@ -16,8 +17,7 @@ from agenthost.protocol.uris import AUTOMATIONS, ROOT, is_automations, is_root
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A condition on one JSON value; subclasses say which values pass and what these are called."""
 
     words: ClassVar[str] = "a value"
@@ -45,8 +45,7 @@ class Rule:
         return core_schema.no_info_plain_validator_function(check)
 
 
-@dataclass(frozen=True)
-class Whole(Rule):
+class Whole(Rule, frozen=True):
     """A 64-bit integer, optionally not below a minimum."""
 
     words = "a whole number"
@@ -58,8 +57,7 @@ class Whole(Rule):
         return (_SMALLEST if self.minimum is None else self.minimum) <= value <= _LARGEST
 
 
-@dataclass(frozen=True)
-class Finite(Rule):
+class Finite(Rule, frozen=True):
     """A number that JSON can carry, optionally not below a minimum."""
 
     words = "a number"
@@ -71,8 +69,7 @@ class Finite(Rule):
         return Whole(self.minimum).accepts(value)
 
 
-@dataclass(frozen=True)
-class NonEmpty(Rule):
+class NonEmpty(Rule, frozen=True):
     """A string of at least one character."""
 
     words = "a non-empty string"
@@ -82,8 +79,7 @@ class NonEmpty(Rule):
         return isinstance(value, str) and value != ""
 
 
-@dataclass(frozen=True)
-class OpenWord(Rule):
+class OpenWord(Rule, frozen=True):
     """Any string, though the type names those that mean something in this version.
 
     ``Annotated[Literal["a", "b"], OpenWord()]`` is ``Literal["a", "b"]`` to the type checker. What
@@ -103,8 +99,7 @@ class OpenWord(Rule):
         return core_schema.str_schema()
 
 
-@dataclass(frozen=True)
-class RootSpelling(Rule):
+class RootSpelling(Rule, frozen=True):
     """The root channel's URI, in any spelling met in the field."""
 
     words = f'"{ROOT}"'
@@ -114,8 +109,7 @@ class RootSpelling(Rule):
         return isinstance(value, str) and is_root(value)
 
 
-@dataclass(frozen=True)
-class CatalogueSpelling(Rule):
+class CatalogueSpelling(Rule, frozen=True):
     """The URI of the catalogue of automations, in any spelling met in the field."""
 
     words = f'"{AUTOMATIONS}"'
@@ -125,8 +119,7 @@ class CatalogueSpelling(Rule):
         return isinstance(value, str) and is_automations(value)
 
 
-@dataclass(frozen=True)
-class Primitive(Rule):
+class Primitive(Rule, frozen=True):
     """A string, a number, a boolean or null."""
 
     words = "a string, a number, a boolean or null"
@@ -136,8 +129,7 @@ class Primitive(Rule):
         return value is None or isinstance(value, str | bool) or Finite().accepts(value)
 
 
-@dataclass(frozen=True)
-class Unchecked(Rule):
+class Unchecked(Rule, frozen=True):
     """Any JSON value: it is checked elsewhere."""
 
 

@@ -7,10 +7,10 @@ The one place that takes apart how the wire types are written (TypedDict, ``Anno
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, TypeAlias, get_args, get_origin
 
+from msgspec import Struct
 from typing_extensions import is_typeddict
 
 from agenthost.protocol.schema.lists import UniqueBy
@@ -18,38 +18,33 @@ from agenthost.protocol.schema.scalars import Rule
 from agenthost.protocol.schema.unions import Chooser, UnionRule, fields_of
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """An object with named fields."""
 
     types: Mapping[str, Any]
     optional: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """A list of values of one type."""
 
     type: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
+class Members(Struct, frozen=True):
     """An object with any keys and values of one type."""
 
     type: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Variants:
+class Variants(Struct, frozen=True):
     """One of several types; ``choose`` says which."""
 
     rule: UnionRule
     choose: Chooser
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Struct, frozen=True):
     """A value without parts that a rule is checked for."""
 
     rule: Rule

@@ -10,10 +10,10 @@ until one of them is met. How a refusal is worded for a peer is ``validation``'s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, Required, TypeAlias, get_args, get_origin
 
+from msgspec import Struct
 from typing_extensions import get_type_hints
 
 # Returns the member that a value claims to be, or None where it may be anything; raises
@@ -21,8 +21,7 @@ from typing_extensions import get_type_hints
 Chooser: TypeAlias = Callable[[object], Any]
 
 
-@dataclass(frozen=True)
-class UnionRule:
+class UnionRule(Struct, frozen=True):
     """How the members of a union are told apart."""
 
     def chooser(self, union: Any) -> Chooser:
@@ -50,8 +49,7 @@ class UnionRule:
         return core_schema.no_info_plain_validator_function(check)
 
 
-@dataclass(frozen=True)
-class Tagged(UnionRule):
+class Tagged(UnionRule, frozen=True):
     """Members differ in the literal under one key; ``is_open`` lets unknown strings pass."""
 
     key: str
@@ -87,8 +85,7 @@ def Closed(key: str) -> Tagged:
     return Tagged(key, is_open=False)
 
 
-@dataclass(frozen=True)
-class StringOr(UnionRule):
+class StringOr(UnionRule, frozen=True):
     """A plain string, or an object of the one other member."""
 
     def chooser(self, union: Any) -> Chooser:
@@ -105,8 +102,7 @@ class StringOr(UnionRule):
         return choose
 
 
-@dataclass(frozen=True)
-class ByKeys(UnionRule):
+class ByKeys(UnionRule, frozen=True):
     """Members told apart by the keys they must have: the first whose ``marks`` are all present."""
 
     marks: tuple[tuple[str, ...], ...]

@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from agenthost.errors import InvalidParams, MethodNotFound, shortened
 from agenthost.protocol.methods import METHODS, Direction, Method
@@ -132,8 +133,7 @@ _EXPECTED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
+class _Fault(Struct, frozen=True):
     """The first thing wrong with a value."""
 
     kind: str

@@ -9,9 +9,10 @@ Snapshots inside results and actions inside envelopes are not looked into: their
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from agenthost.protocol.versions.node_edits import without_history
 from agenthost.protocol.versions.reduction import reducers_of

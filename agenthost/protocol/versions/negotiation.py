@@ -7,8 +7,9 @@ the host's affair.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from agenthost.errors import InvalidParams, UnsupportedProtocolVersion
 from agenthost.protocol.versions.supported import SUPPORTED_VERSIONS, Version, parse_version
@@ -27,8 +28,7 @@ BASELINES: Final[Mapping[str, str]] = {
 """Versions whose compatible range is accepted, with the rung that is spoken to it."""
 
 
-@dataclass(frozen=True)
-class Negotiated:
+class Negotiated(Struct, frozen=True):
     """The outcome of a negotiation."""
 
     # What to answer: one of the offered strings, as the client spelled it.

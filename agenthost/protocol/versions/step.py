@@ -7,8 +7,9 @@ UP is the way back; both hosts and clients use both. Composing steps is the work
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
+
+from msgspec import Struct
 
 from agenthost.errors import AgentHostError
 from agenthost.protocol.reducer_registry import Reducer
@@ -42,8 +43,7 @@ def _nothing_known(_: str = "") -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class Whereabouts:
+class Whereabouts(Struct, frozen=True):
     """What lies around a channel, for translations UP of what an older version leaves unsaid.
 
     Looking up may cost time, so a step asks only when it cannot do without.
@@ -61,8 +61,7 @@ NOWHERE: Final = Whereabouts()
 """Whereabouts of which nothing is known."""
 
 
-@dataclass(frozen=True)
-class DownContext:
+class DownContext(Struct, frozen=True):
     """The circumstances of an action on its way DOWN; the states are in the step's newer form.
 
     The states cost time, so a step asks for one only when it cannot do without. Those of chats come
@@ -78,8 +77,7 @@ class DownContext:
     last_turn: Callable[[], str | None] = _nothing_known
 
 
-@dataclass(frozen=True)
-class UpContext:
+class UpContext(Struct, frozen=True):
     """The circumstances of an action on its way UP; see ``DownContext`` about the state."""
 
     before: Callable[[], Json]

@@ -14,9 +14,10 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from agenthost.workspace.git.program import (
     LONG_PATIENCE,
@@ -33,8 +34,7 @@ MOST_KNOWN = 64 * 1024 * 1024
 MOST_UNTRACKED = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A working tree at one moment."""
 
     tree: str
@@ -42,8 +42,7 @@ class Checkpoint:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Copy:
+class _Copy(Struct):
     """Our copy of an index: what it was copied from, and what became of it since."""
 
     origin: tuple[int, ...]
@@ -258,8 +257,7 @@ class Checkpoints:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sorted:
+class _Sorted(Struct, frozen=True):
     """What to do with names that differ from an index."""
 
     recorded: tuple[bytes, ...]

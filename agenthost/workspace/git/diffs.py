@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agenthost.workspace.git.program import LONG_PATIENCE, GitFailed, GitProgram, TooManyFiles
 from agenthost.workspace.git.repository import Repository
@@ -18,8 +20,7 @@ _SUBMODULE = "160000"
 _LOST = ("bad object", "unable to read", "unable to find", "Could not read")
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(Struct, frozen=True):
     """One file that differs; paths are relative to the top of the working tree."""
 
     # None = was not there before, is not there any more.

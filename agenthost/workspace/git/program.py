@@ -15,8 +15,9 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from weakref import WeakValueDictionary
+
+from msgspec import Struct
 
 from agenthost.tasks import in_own_thread
 
@@ -60,8 +61,7 @@ _OF_INTEREST = r"^(filter\..*|remote\..*\.url)$"
 Settings = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(Struct, frozen=True):
     """What of a repository's configuration matters to whoever looks at it."""
 
     # The settings that switch off the filters that the repository itself defines.

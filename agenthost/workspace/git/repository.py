@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from agenthost.workspace.git.program import GitFailed, GitProgram
 
@@ -16,8 +17,7 @@ _USUAL_BASES = ("main", "master")
 _GITHUB_PATH = re.compile(r"/?([\w.-]+)/([\w.-]+?)(?:\.git)?/?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(Struct, frozen=True):
     """A working tree and where git keeps what it knows of it; all paths are real ones."""
 
     top: str

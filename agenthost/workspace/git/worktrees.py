@@ -12,7 +12,8 @@ import contextlib
 import os
 import re
 import unicodedata
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agenthost.workspace.git.program import GitFailed, GitProgram
 from agenthost.workspace.git.repository import (
@@ -29,8 +30,7 @@ _LONGEST_NAME = 40
 _MOST_TRIES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Worktree:
+class Worktree(Struct, frozen=True):
     """A working tree for a session: where, on which branch, from which commit."""
 
     folder: str

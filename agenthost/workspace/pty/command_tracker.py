@@ -7,18 +7,17 @@ that it knows the terminal's secret, only marks that carry it begin or end a com
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agenthost.workspace.pty.osc import FolderMark, Mark, Printed, Segment, TitleMark
 
 
-@dataclass(frozen=True, slots=True)
-class DetectionAvailable:
+class DetectionAvailable(Struct, frozen=True):
     """The shell tells its commands; said once."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandBegan:
+class CommandBegan(Struct, frozen=True):
     """A command line runs; what is printed now is its output."""
 
     command: str
@@ -28,8 +27,7 @@ class CommandBegan:
     timestamp: int
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEnded:
+class CommandEnded(Struct, frozen=True):
     """A command line is done."""
 
     command: str

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 # Characters of one sequence; a longer one is none.
 LONGEST = 256 * 1024
@@ -44,15 +45,13 @@ class Query(StrEnum):
     BACKGROUND = "\x1b]11;?"
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """Output that is to be shown."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A mark of shell integration: A prompt, E text, C starts, D ended; others say nothing."""
 
     dialect: str
@@ -64,15 +63,13 @@ class Mark:
     nonce: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FolderMark:
+class FolderMark(Struct, frozen=True):
     """The shell has named its working directory, a path."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class TitleMark:
+class TitleMark(Struct, frozen=True):
     """A program has named its window; the sequence is in the text as well."""
 
     title: str

@@ -17,10 +17,11 @@ import sys
 import termios
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from agenthost.workspace.pty.sizes import clamped
 
@@ -49,8 +50,7 @@ class InputRefused(Exception):
     """What was typed cannot reach the program; the message says why."""
 
 
-@dataclass(slots=True)
-class _Spawned:
+class _Spawned(Struct):
     """A keeper that was started, and our ends of what connects us."""
 
     keeper: subprocess.Popen[bytes]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 INTEGRATION = Path(__file__).with_name("integration")
 
@@ -27,8 +28,7 @@ _UNATTENDED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ShellLaunch:
+class ShellLaunch(Struct, frozen=True):
     """What to start for a shell, and the secret by which its marks are known."""
 
     words: tuple[str, ...]

@@ -11,13 +11,13 @@ import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import pytest
+from msgspec.structs import replace
 
 from agenthost.cluster.copy import LocalCopy
 from agenthost.cluster.owner.store import OwnerStore

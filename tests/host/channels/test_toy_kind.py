@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -127,8 +126,7 @@ async def test_a_kind_without_a_log_may_go_on_with_a_snapshot() -> None:
             await client.action(WATCH, "resourceWatch/changed")
 
 
-@dataclass(frozen=True, slots=True)
-class Release(Consequence):
+class Release(Consequence, frozen=True):
     channel: AnyChannel
 
 

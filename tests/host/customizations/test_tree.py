@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from agenthost.customizations.sources import source_of
 from agenthost.customizations.types import CustomizationSource, FoundCustomization
@@ -150,18 +151,20 @@ def test_each_source_has_the_shape_of_the_protocol() -> None:
 
 def test_ids_come_from_where_something_is_and_from_whom() -> None:
     [one] = wire(CLIENT)
-    [again] = wire(replace(CLIENT, source=replace(PLUGIN, load="degraded", version=None)))
+    [again] = wire(
+        structs.replace(CLIENT, source=structs.replace(PLUGIN, load="degraded", version=None))
+    )
     assert (one["id"], one["children"][0]["id"]) == (again["id"], again["children"][0]["id"])
-    [other] = wire(replace(CLIENT, client_id="two"))
+    [other] = wire(structs.replace(CLIENT, client_id="two"))
     assert one["id"] != other["id"]
     assert one["children"][0]["id"] != other["children"][0]["id"]
 
 
 def test_what_is_being_read_says_so_and_nothing_else() -> None:
-    [loading] = wire(replace(CLIENT, is_loading=True))
+    [loading] = wire(structs.replace(CLIENT, is_loading=True))
     assert loading["load"] == {"kind": "loading"}
     assert "children" not in loading
-    [failed] = wire(BroughtSource(replace(SKILLS, load="error", message="gone", found=())))
+    [failed] = wire(BroughtSource(structs.replace(SKILLS, load="error", message="gone", found=())))
     assert failed["load"] == {"kind": "error", "message": "gone"}
 
 
@@ -207,13 +210,13 @@ def test_names_of_a_plugins_parts_have_the_plugins_before_them() -> None:
 
 
 def test_there_are_never_too_many_entries() -> None:
-    many = [BroughtSource(replace(SKILLS, key=str(number))) for number in range(300)]
+    many = [BroughtSource(structs.replace(SKILLS, key=str(number))) for number in range(300)]
     assert len(wire(*many)) == MOST_CONTAINERS
 
 
 def skills(name: str, *found: FoundCustomization) -> CustomizationSource:
     source = source_of(f"file:///{name}", "", "directory", name, "skill", "workspace")
-    return replace(source, found=found)
+    return structs.replace(source, found=found)
 
 
 SMALL = FoundCustomization("skill", "small", "a/SKILL.md", "short")
@@ -229,7 +232,10 @@ def test_what_has_room_is_shown_as_it_is() -> None:
 
 
 def test_the_rest_is_left_out_and_its_source_says_so() -> None:
-    first, second = skills("a", SMALL, LARGE), replace(skills("b", SMALL, SMALL), message="bad")
+    first, second = (
+        skills("a", SMALL, LARGE),
+        structs.replace(skills("b", SMALL, SMALL), message="bad"),
+    )
     last = skills("c")
     shown = list(bounded(map(BroughtSource, (first, second, last)), size_of(first) + 400))
     assert [len(each.source.found) for each in shown] == [2, 1, 0]

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from agenthost.agents.api import AgentError
 from agenthost.customizations import UnreadableCustomization
@@ -46,7 +47,7 @@ async def test_instructions_are_one_text_and_the_nearest_have_the_last_word() ->
             item("rule", "unreadable", "gone", always=True),
             item("rule", "empty", "\n", always=True),
             item("rule", "some", "Only here.", globs=("*.py",)),
-            replace(item("rule", "off", "Never.", always=True), enabled=False),
+            structs.replace(item("rule", "off", "Never.", always=True), enabled=False),
         ],
         None,
     )

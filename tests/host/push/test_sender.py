@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 from py_vapid import Vapid02  # type: ignore[import-untyped]
 
 from agenthost.clock import SystemClock
@@ -215,7 +216,7 @@ async def test_services_that_take_long_keep_nobody_elses_messages_back() -> None
 
     sender = PushSender(Waits(), connect)
     hers = replace(subscribed(Browser("https://slow.example.org/x")), name="mallory")
-    notes = [replace(NOTE, topic=f"topic-{number}") for number in range(16)]
+    notes = [structs.replace(NOTE, topic=f"topic-{number}") for number in range(16)]
     sends = [asyncio.create_task(sender.send(KEYS, hers, note)) for note in notes]
     try:
         await slow.until(FOR_ONE)
@@ -235,7 +236,10 @@ async def test_what_takes_a_message_back_waits_until_that_has_come_in() -> None:
 
     service.misbehave = answer_late
     sender, browser = PushSender(Waits(), service.connect), Browser()
-    back, other = replace(NOTE, body=b'{"kind":"withdraw"}'), replace(NOTE, topic="topic-2")
+    back, other = (
+        structs.replace(NOTE, body=b'{"kind":"withdraw"}'),
+        structs.replace(NOTE, topic="topic-2"),
+    )
     to = subscribed(browser)
     sends = [asyncio.create_task(sender.send(KEYS, to, note)) for note in (NOTE, back, other)]
     # Nobody waits for what is of another topic.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct, field
 
 from agenthost.host.channels.automation.scheduler import instant_of, write_instant
 from agenthost.host.trust.principals import Principal
@@ -22,8 +23,7 @@ REQUEST_AGE = timedelta(days=30)
 MOST_REQUESTS = 500
 
 
-@dataclass(slots=True)
-class Book:
+class Book(Struct):
     """One automation's bookkeeping; stored as a whole with every change."""
 
     # On whose behalf it runs: who last said what it does.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from agenthost.host.channels.automation.rules import (
     check_cancel,
@@ -26,30 +27,26 @@ CatalogueChannel: TypeAlias = "LiveChannel[AutomationState]"
 RunChannel: TypeAlias = "LiveChannel[AutomationRunState]"
 
 
-@dataclass(frozen=True, slots=True)
-class SetAutomation(Consequence):
+class SetAutomation(Consequence, frozen=True):
     """Make or change an automation as a client asked for."""
 
     action: Action
     principal: Principal
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetAutomation(Consequence):
+class ForgetAutomation(Consequence, frozen=True):
     """Forget what belonged to an automation that is gone."""
 
     resource: str
 
 
-@dataclass(frozen=True, slots=True)
-class CancelRun(Consequence):
+class CancelRun(Consequence, frozen=True):
     """Stop a run."""
 
     run: RunChannel
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
+class _Checked(Struct, frozen=True):
     """What was looked up to judge a request."""
 
     # What its session and message would do, and why they cannot be used.

@@ -9,9 +9,10 @@ until it has passed the cursor again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agenthost.host.channels.automation.cron import next_after, parse, time_zone
 from agenthost.host.channels.instants import read_instant
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 ON_TIME = timedelta(seconds=60)
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(Struct, frozen=True):
     """One run that a schedule asks for."""
 
     trigger_id: str
@@ -36,8 +36,7 @@ class Occurrence:
     catch_up: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What is to be done at one moment, and what must be stored together with it."""
 
     runs: tuple[Occurrence, ...]

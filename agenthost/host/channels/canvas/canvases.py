@@ -11,8 +11,9 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from agenthost.agents.api import AgentError
 from agenthost.host.channels.canvas.kind import CANVAS, CanvasChannel
@@ -37,8 +38,7 @@ MOST_MASKED = 256
 MOST_CANVASES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
+class _Open(Struct, frozen=True):
     """A canvas that has an address; it and its chat stay in memory."""
 
     canvas: CanvasChannel

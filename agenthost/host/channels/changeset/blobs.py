@@ -14,8 +14,9 @@ import hmac
 import mimetypes
 import re
 import secrets
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import PutRecord, Store
@@ -29,8 +30,7 @@ _SIGNED = 20
 _BUCKET, _KEY = "workspace", "blob-key"
 
 
-@dataclass(frozen=True, slots=True)
-class BlobName:
+class BlobName(Struct, frozen=True):
     """What the URI of a content says."""
 
     session: str

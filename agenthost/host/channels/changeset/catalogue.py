@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from agenthost.protocol.changeset import Changeset
@@ -27,8 +28,7 @@ _TEMPLATES = {"turn": "turn/{turnId}", "compare": "compare/{originalTurnId}/{mod
 _CHANGE_KINDS = {"compare": "compare-turns"}
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesetName:
+class ChangesetName(Struct, frozen=True):
     """What a changeset's URI says."""
 
     # The session or chat that it is of.
@@ -79,8 +79,7 @@ def fixed_uris(session: str) -> list[str]:
     return [ChangesetName(session, kind).uri for kind in _KINDS if kind in REVIEWABLE]
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """What there is to compare."""
 
     # Whether any of the folders is in a repository.

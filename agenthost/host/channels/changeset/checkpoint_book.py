@@ -10,9 +10,10 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.stored_values import stored_value
@@ -39,8 +40,7 @@ Trees = Mapping[str, str]
 NOT_KEPT = ""
 
 
-@dataclass(slots=True)
-class TurnTrees:
+class TurnTrees(Struct):
     """The files before and after one turn."""
 
     chat: str
@@ -50,8 +50,7 @@ class TurnTrees:
     after: dict[str, str] | None = None
 
 
-@dataclass(slots=True)
-class Page:
+class Page(Struct):
     """What is known of one session."""
 
     checkpoints: Checkpoints

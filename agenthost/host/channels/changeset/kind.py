@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from agenthost.host.channels.changeset.catalogue import REVIEWABLE, ChangesetName
 from agenthost.host.channels.session.participants import takes_part
@@ -26,8 +27,7 @@ ChangesetChannel: TypeAlias = "LiveChannel[ChangesetState]"
 REVIEW = "changeset/filesReviewChanged"
 
 
-@dataclass(slots=True)
-class ChangesetExtra:
+class ChangesetExtra(Struct):
     """What is known of a changeset besides its state."""
 
     name: ChangesetName | None = None
@@ -54,15 +54,13 @@ class ChangesetExtra:
         return over and self.found is not None and not self.found.is_live and bool(self.found.tops)
 
 
-@dataclass(frozen=True, slots=True)
-class CloseChangeset(Consequence):
+class CloseChangeset(Consequence, frozen=True):
     """Let go of a changeset that nobody follows."""
 
     channel: ChangesetChannel
 
 
-@dataclass(frozen=True, slots=True)
-class KeepReviews(Consequence):
+class KeepReviews(Consequence, frozen=True):
     """Keep which files of a changeset were reviewed."""
 
     channel: ChangesetChannel

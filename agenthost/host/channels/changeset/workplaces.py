@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.channels.session.places import Places
@@ -12,8 +13,7 @@ from agenthost.workspace import file_path
 from agenthost.workspace.git.repository import Repository
 
 
-@dataclass(frozen=True, slots=True)
-class Workplace:
+class Workplace(Struct, frozen=True):
     """Folders that somebody works in, and the repository that they are in."""
 
     repository: Repository

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agenthost.host.log.effects import Apply, Consequence
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 TRUST_QUESTION = "trust-"
 
 
-@dataclass(frozen=True, slots=True)
-class RememberAuthor(Consequence):
+class RememberAuthor(Consequence, frozen=True):
     """Remember who set a pending message."""
 
     chat: ChatChannel
@@ -32,8 +30,7 @@ class RememberAuthor(Consequence):
     author: Starter
 
 
-@dataclass(frozen=True, slots=True)
-class KeepAttachments(Consequence):
+class KeepAttachments(Consequence, frozen=True):
     """Keep what an accepted message refers to, for the agent that will read it."""
 
     chat: ChatChannel
@@ -42,16 +39,14 @@ class KeepAttachments(Consequence):
     sender: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TitleFromFirstMessage(Consequence):
+class TitleFromFirstMessage(Consequence, frozen=True):
     """Name a new chat, and a new session, after the first message."""
 
     chat: ChatChannel
     session: SessionChannel
 
 
-@dataclass(frozen=True, slots=True)
-class StartTurn(Consequence):
+class StartTurn(Consequence, frozen=True):
     """Run the agent for the turn that has just become active."""
 
     chat: ChatChannel
@@ -61,79 +56,68 @@ class StartTurn(Consequence):
     resumed_after: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StopTurn(Consequence):
+class StopTurn(Consequence, frozen=True):
     """Stop the work on a turn that the chat has given up already."""
 
     chat: ChatChannel
 
 
-@dataclass(frozen=True, slots=True)
-class CancelTurn(Consequence):
+class CancelTurn(Consequence, frozen=True):
     """Cancel a chat's turn on the host's own initiative."""
 
     chat: ChatChannel
 
 
-@dataclass(frozen=True, slots=True)
-class CloseCanvases(Consequence):
+class CloseCanvases(Consequence, frozen=True):
     """Take away the canvases of a chat that is about to go."""
 
     chat: ChatChannel
 
 
-@dataclass(frozen=True, slots=True)
-class StopBackgroundWork(Consequence):
+class StopBackgroundWork(Consequence, frozen=True):
     """Stop what runs beside the turns of a chat that is about to go."""
 
     chat: ChatChannel
 
 
-@dataclass(frozen=True, slots=True)
-class DropSteering(Consequence):
+class DropSteering(Consequence, frozen=True):
     """Take the steering message off a chat whose turn is over."""
 
     chat: ChatChannel
 
 
-@dataclass(frozen=True, slots=True)
-class QueueSteering(Consequence):
+class QueueSteering(Consequence, frozen=True):
     """Make the steering message that no turn has read the first in the queue."""
 
     chat: ChatChannel
 
 
-@dataclass(frozen=True, slots=True)
-class StartNextQueued(Consequence):
+class StartNextQueued(Consequence, frozen=True):
     """Begin the first queued message, if the chat is free and there is one."""
 
     chat: ChatChannel
 
 
-@dataclass(frozen=True, slots=True)
-class ChatChanged(Consequence):
+class ChatChanged(Consequence, frozen=True):
     """Wake those who wait for a change of the chat."""
 
     chat: ChatChannel
 
 
-@dataclass(frozen=True, slots=True)
-class ShowTurn(Consequence):
+class ShowTurn(Consequence, frozen=True):
     """Show a turn to every subscriber that was not shown it, before something names it."""
 
     chat: ChatChannel
     turn_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShowAttached(Consequence):
+class ShowAttached(Consequence, frozen=True):
     """Show the turns that a message names in other chats to those who follow these."""
 
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
-class RenameChat(Consequence):
+class RenameChat(Consequence, frozen=True):
     """Give a chat another title, and its session too where it is the default chat."""
 
     chat: ChatChannel
@@ -141,8 +125,7 @@ class RenameChat(Consequence):
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class FailCall(Consequence):
+class FailCall(Consequence, frozen=True):
     """End a tool call of the running turn that its client does not finish."""
 
     chat: ChatChannel
@@ -151,8 +134,7 @@ class FailCall(Consequence):
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class TrustAnswered(Consequence):
+class TrustAnswered(Consequence, frozen=True):
     """Take note that somebody answered the host's question whether servers may start."""
 
     chat: ChatChannel

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
 from agenthost.host.log.channel import LiveChannel
@@ -29,8 +30,7 @@ def nothing_runs() -> int:
     return 0
 
 
-@dataclass(slots=True)
-class ChatExtra:
+class ChatExtra(Struct):
     """What is known of a chat besides its state; replaced, never changed in place."""
 
     # Turns that a side chat's agent knows of although the chat does not show them.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct, field
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.chat.attachments import history_for_agent
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 _CONTENT = content_uri("")
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """What a new chat starts with."""
 
     # The turns that it shows.

@@ -7,8 +7,9 @@ does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agenthost.errors import InvalidParams, NotFound, PermissionDenied, TurnInProgress
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.session.state import SessionState
 
 
-@dataclass(frozen=True, slots=True)
-class MovePlan:
+class MovePlan(Struct, frozen=True):
     """What is to be done."""
 
     # The entries that leave their session, the chat's own first; none where it stays in it.

@@ -7,8 +7,9 @@ turns are run.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec import Struct
 
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.session.kind import SessionChannel
@@ -29,8 +30,7 @@ class WaitInChat(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TurnFacts:
+class TurnFacts(Struct, frozen=True):
     """One turn: where it is, who started it, and what whoever prepares it may do in it."""
 
     chat: ChatChannel

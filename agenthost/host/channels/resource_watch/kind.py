@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.effects import Consequence
@@ -17,16 +18,14 @@ if TYPE_CHECKING:
 WatchChannel: TypeAlias = "LiveChannel[ResourceWatchState]"
 
 
-@dataclass(slots=True)
-class WatchExtra:
+class WatchExtra(Struct):
     """What is known of a watch besides its state."""
 
     # Who asked for it; None until that is said.
     maker: Principal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseWatch(Consequence):
+class ReleaseWatch(Consequence, frozen=True):
     """Watch no longer: nobody follows it."""
 
     channel: WatchChannel

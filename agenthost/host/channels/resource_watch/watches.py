@@ -12,10 +12,11 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from msgspec import Struct, field
 
 from agenthost.errors import InvalidParams, MethodNotFound, PermissionDenied
 from agenthost.host.channels.resource_watch.kind import (
@@ -49,8 +50,7 @@ UNFOLLOWED_SECONDS = 30.0
 MOST_BATCH_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedPlace:
+class WatchedPlace(Struct, frozen=True):
     """What is to be watched, and where somebody may reach it."""
 
     place: Place
@@ -94,8 +94,7 @@ def _is_passed(folder: str, place: Place) -> bool:
         return False
 
 
-@dataclass(slots=True, eq=False)
-class _Watch:
+class _Watch(Struct, eq=False):
     """One watch, and on what grounds it is allowed."""
 
     channel: WatchChannel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agenthost.host.log.effects import Consequence
@@ -19,94 +18,81 @@ McpRequest: TypeAlias = Literal["start", "stop", "background"]
 CustomizationsCause: TypeAlias = Literal["loaded", "ready", "moved", "clients"]
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitClients(Consequence):
+class AwaitClients(Consequence, frozen=True):
     """Give clients that count as active in a session time to show up."""
 
     clients: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshSummary(Consequence):
+class RefreshSummary(Consequence, frozen=True):
     """Bring a session's line in the catalogue up to date."""
 
     session: SessionChannel
 
 
-@dataclass(frozen=True, slots=True)
-class ReadDefaultChat(Consequence):
+class ReadDefaultChat(Consequence, frozen=True):
     """Mark the default chat of a session as read."""
 
     session: SessionChannel
 
 
-@dataclass(frozen=True, slots=True)
-class FailCallsOf(Consequence):
+class FailCallsOf(Consequence, frozen=True):
     """Fail what a client was to run in a session that it has left."""
 
     session: SessionChannel
     client_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class TakePart(Consequence):
+class TakePart(Consequence, frozen=True):
     """Let somebody take part in a session, who has written or become active in it."""
 
     session: SessionChannel
     principal: str
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshGit(Consequence):
+class RefreshGit(Consequence, frozen=True):
     """Look at the git repository of a session again."""
 
     session: SessionChannel
 
 
-@dataclass(frozen=True, slots=True)
-class EndUnreachableWatches(Consequence):
+class EndUnreachableWatches(Consequence, frozen=True):
     """Watch no more files for those who may not reach them any longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class DistrustPlace(Consequence):
+class DistrustPlace(Consequence, frozen=True):
     """Note that somebody else than an owner has chosen a directory of a session."""
 
     session: SessionChannel
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshChangesets(Consequence):
+class RefreshChangesets(Consequence, frozen=True):
     """Find out anew which changesets a session offers."""
 
     session: SessionChannel
 
 
-@dataclass(frozen=True, slots=True)
-class CountChanges(Consequence):
+class CountChanges(Consequence, frozen=True):
     """Tell in a session's line how much it changed."""
 
     session: SessionChannel
     changes: ChangesSummary
 
 
-@dataclass(frozen=True, slots=True)
-class CustomizationsMayDiffer(Consequence):
+class CustomizationsMayDiffer(Consequence, frozen=True):
     """Look again what people brought to a session, after what has happened to it."""
 
     session: SessionChannel
     cause: CustomizationsCause
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalsChanged(Consequence):
+class ApprovalsChanged(Consequence, frozen=True):
     """Answer what waits for a yes and needs none by the session's settings, which have changed."""
 
     session: SessionChannel
 
 
-@dataclass(frozen=True, slots=True)
-class CustomizationToggled(Consequence):
+class CustomizationToggled(Consequence, frozen=True):
     """Keep what a client decides about a customization, before the action that says so."""
 
     session: SessionChannel
@@ -116,15 +102,13 @@ class CustomizationToggled(Consequence):
     decisions: tuple[CustomizationEnablement, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AppFollowerCame(Consequence):
+class AppFollowerCame(Consequence, frozen=True):
     """Give servers their side channels, now that somebody follows who can show their apps."""
 
     session: SessionChannel
 
 
-@dataclass(frozen=True, slots=True)
-class CheckMcpRequest(Consequence):
+class CheckMcpRequest(Consequence, frozen=True):
     """See whether a client may have what it wants of an MCP server; AgentError if not."""
 
     session: SessionChannel
@@ -132,8 +116,7 @@ class CheckMcpRequest(Consequence):
     request: McpRequest
 
 
-@dataclass(frozen=True, slots=True)
-class McpServerRequested(Consequence):
+class McpServerRequested(Consequence, frozen=True):
     """Do what a client wanted of an MCP server, now that all have been told; returns at once."""
 
     session: SessionChannel
@@ -141,16 +124,14 @@ class McpServerRequested(Consequence):
     request: McpRequest
 
 
-@dataclass(frozen=True, slots=True)
-class EndAgentSession(Consequence):
+class EndAgentSession(Consequence, frozen=True):
     """Let the agent go of a session that is gone."""
 
     session: SessionChannel
     had_turns: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TellRunOfSession(Consequence):
+class TellRunOfSession(Consequence, frozen=True):
     """Tell the run of an automation that its session is gone, or back from the trash."""
 
     session: str
@@ -158,24 +139,21 @@ class TellRunOfSession(Consequence):
     is_gone: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseWorkspace(Consequence):
+class ReleaseWorkspace(Consequence, frozen=True):
     """End what runs for a session that goes; ``keep`` what it needs should it come back."""
 
     session: str
     keep: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LeaveDirectory(Consequence):
+class LeaveDirectory(Consequence, frozen=True):
     """Take a directory that has left the session away from its chats."""
 
     session: SessionChannel
     directory: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceDirectory(Consequence):
+class ReplaceDirectory(Consequence, frozen=True):
     """Let a session's agent put a directory in the place of another."""
 
     session: SessionChannel
@@ -183,8 +161,7 @@ class ReplaceDirectory(Consequence):
     replacement: str
 
 
-@dataclass(frozen=True, slots=True)
-class FollowReplacement(Consequence):
+class FollowReplacement(Consequence, frozen=True):
     """Let the chats of a session follow it to the directory that replaced another."""
 
     session: SessionChannel

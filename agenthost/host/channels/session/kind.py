@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict, cast
+
+from msgspec import Struct, field
 
 from agenthost.host.channels.ruled_kind import Gathered, RuledKind
 from agenthost.host.channels.session.consequences import (
@@ -116,8 +117,7 @@ class PlaceRecord(TypedDict):
     worktree: NotRequired[WorktreeRecord]
 
 
-@dataclass(slots=True)
-class SessionExtra:
+class SessionExtra(Struct):
     """What is known of a session besides its state; replaced, never changed in place."""
 
     # Its line in the catalogue, and what that has and the state does not; None when it has none.
@@ -139,8 +139,7 @@ class SessionExtra:
     why_no_turns: Callable[[], str | None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredWithRole(Gathered):
+class GatheredWithRole(Gathered, frozen=True):
     """What is needed to judge an action that not everybody may do all of."""
 
     role: Role = Role.VIEWER

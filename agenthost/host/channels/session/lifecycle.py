@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, ParamSpec, Protocol, TypeVar, cast
+
+from msgspec.structs import replace
 
 from agenthost.agents.api import Agent
 from agenthost.agents.common_settings import DIRECTORY

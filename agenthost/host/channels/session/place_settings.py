@@ -6,8 +6,9 @@ a session is made and stay as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from agenthost.agents.common_settings import BRANCH, DIRECTORY, ISOLATION, PLACE_SETTINGS
 
@@ -21,8 +22,7 @@ FOLDER: Final = "folder"
 WORKING_DIRECTORY: Final = "The working directory"
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceChoices:
+class PlaceChoices(Struct, frozen=True):
     """What there is to choose from in a folder."""
 
     # Whether it is in a repository that a working tree can be made of.

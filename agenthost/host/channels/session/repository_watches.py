@@ -11,9 +11,10 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakSet
+
+from msgspec import Struct, field
 
 from agenthost.errors import AgentHostError
 from agenthost.host.channels.session.git_metadata import GitMetadata
@@ -39,8 +40,7 @@ _OF_TREE = ("HEAD", "index", "FETCH_HEAD", "MERGE_HEAD")
 _OF_ALL = ("packed-refs", "FETCH_HEAD", "config")
 
 
-@dataclass(slots=True, eq=False)
-class _Watched:
+class _Watched(Struct, eq=False):
     watches: list[TreeWatch] = field(default_factory=list)
     timer: asyncio.TimerHandle | None = None
 

@@ -13,9 +13,10 @@ import os
 import platform
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from agenthost.host.channels.terminal.claims import is_in_call, narrowed
 from agenthost.workspace.pty.command_tracker import (
@@ -51,8 +52,7 @@ PIECE = 2048
 _ONLY_COMMAND = "cmd-1"
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalOutcome:
+class TerminalOutcome(Struct, frozen=True):
     """What became of a command that ran in a terminal."""
 
     # 128 plus a signal's number; None where nobody knows, or it goes on.

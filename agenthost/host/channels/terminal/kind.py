@@ -7,8 +7,9 @@ reaches the program and nobody else: it may be a password.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from agenthost.host.channels.session.participants import takes_part
 from agenthost.host.channels.terminal.claims import is_in_call, session_of, why_not_changed
@@ -50,8 +51,7 @@ class TerminalProgram(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class TerminalExtra:
+class TerminalExtra(Struct):
     """What is known of a terminal besides its state."""
 
     # Who made it; None where a tool call did.
@@ -62,31 +62,27 @@ class TerminalExtra:
     program: TerminalProgram | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TypeInto(Consequence):
+class TypeInto(Consequence, frozen=True):
     """Give a terminal's program what somebody typed."""
 
     channel: TerminalChannel
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class FitTerminal(Consequence):
+class FitTerminal(Consequence, frozen=True):
     """Give the pty the size that the state says."""
 
     channel: TerminalChannel
 
 
-@dataclass(frozen=True, slots=True)
-class HoldTerminal(Consequence):
+class HoldTerminal(Consequence, frozen=True):
     """Remember who has claimed a terminal for a client."""
 
     channel: TerminalChannel
     holder: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListTerminal(Consequence):
+class ListTerminal(Consequence, frozen=True):
     """Tell the root channel of a terminal whose line there has changed."""
 
     channel: TerminalChannel
@@ -96,8 +92,7 @@ class ListTerminal(Consequence):
     at_leisure: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Struct, frozen=True):
     """Who asks for something, and what it names."""
 
     client_id: str

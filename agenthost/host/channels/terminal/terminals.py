@@ -14,9 +14,10 @@ import os
 import shlex
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.processes import command_environment
@@ -79,8 +80,7 @@ _FOR_COMMANDS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
 STOPPING = "the host is shutting down"
 
 
-@dataclass(slots=True)
-class _Start:
+class _Start(Struct):
     """A terminal that is being started, and who it will count for."""
 
     session: str | None

@@ -9,10 +9,10 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agenthost.host.store import MemoryBacking, MemoryStore, Write
 from tests.host.channels.automation.world import (
