@@ -139,6 +139,8 @@ class Translator:
         last_turn = partial(_last_turn, after)
         actions = [action]
         for rung, step in enumerate(self._steps):
+            if not actions:
+                break
             if len(actions) == 1:
                 name = actions[0]["type"]
                 if name in self._passing_down[rung]:
