@@ -5,26 +5,33 @@ that changes nothing gives back *the same object*. Nothing here mutates what it 
 share every part that did not change. Knows no channel and no action; the reducers do.
 
 The types say that an edit keeps the shape of what it edits. That is the caller's promise: the casts
-that it takes live here, so that reducers need none.
+that it takes live here, so that reducers need none. They are annotations, because a call of
+``cast`` for each edit would show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 def same(one: object, other: object) -> bool:
     """Say whether two JSON values are equal; unlike ``==`` it tells ``true`` from ``1``."""
+    # Most often they differ, which ``==`` finds out sooner.
+    return one is other or (one == other and _same_types(one, other))
+
+
+def _same_types(one: object, other: object) -> bool:
+    """Say whether two equal values have their booleans in the same places."""
     if one is other:
         return True
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+        return all(_same_types(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+        return all(map(_same_types, one, other))
+    return isinstance(one, bool) == isinstance(other, bool)
 
 
 def same_if_equal(before: T, after: T) -> T:
@@ -34,27 +41,44 @@ def same_if_equal(before: T, after: T) -> T:
 
 def updated(state: T, /, **members: Any) -> T:
     """Return ``state`` with those members set; the same object when it has them all already."""
-    return same_if_equal(state, cast(T, {**cast(Mapping[str, Any], state), **members}))
+    before: Any = state
+    after: Any = {**before, **members}
+    return same_if_equal(before, after)  # type: ignore[no-any-return]
 
 
 def without(state: T, *keys: str) -> T:
     """Return ``state`` lacking those members."""
     members: Any = state
-    if not any(key in members for key in keys):
+    for key in keys:
+        if key in members:
+            break
+    else:
         return state
-    rest: Any = {key: value for key, value in members.items() if key not in keys}
+    rest = members.copy()
+    for key in keys:
+        rest.pop(key, None)
     return rest  # type: ignore[no-any-return]
 
 
 def carry(source: object, *keys: str) -> dict[str, Any]:
     """Return those members that ``source`` has; absent stays absent and null stays null."""
-    members = cast(Mapping[str, Any], source)
-    return {key: members[key] for key in keys if key in members}
+    members: Any = source
+    carried = {}
+    for key in keys:
+        if key in members:
+            carried[key] = members[key]
+    return carried
 
 
 def carry_given(source: object, *keys: str) -> dict[str, Any]:
     """Return those members that ``source`` has and that are not null."""
-    return {key: value for key, value in carry(source, *keys).items() if value is not None}
+    members: Any = source
+    carried = {}
+    for key in keys:
+        value = members.get(key)
+        if value is not None:
+            carried[key] = value
+    return carried
 
 
 def prefer(first: object, second: object, *keys: str) -> dict[str, Any]:
@@ -62,7 +86,16 @@ def prefer(first: object, second: object, *keys: str) -> dict[str, Any]:
 
     Only absence and null fall back: ``""``, ``0``, ``false``, ``[]`` and ``{}`` are values.
     """
-    return {**carry(second, *keys), **carry_given(first, *keys)}
+    ours: Any = first
+    theirs: Any = second
+    preferred = {}
+    for key in keys:
+        value = ours.get(key)
+        if value is not None:
+            preferred[key] = value
+        elif key in theirs:
+            preferred[key] = theirs[key]
+    return preferred
 
 
 def copied_members(state: T, source: object, *keys: str) -> T:
@@ -79,25 +112,25 @@ def replaced_list(state: T, key: str, items: Sequence[object] | None) -> T:
 
 def with_item(state: T, key: str, item: object) -> T:
     """Return ``state`` with the item in the list under ``key``; the same object if it is there."""
-    members = cast(Mapping[str, Any], state)
+    members: Any = state
     items = members.get(key) or []
-    return state if item in items else cast(T, {**members, key: [*items, item]})
+    return state if item in items else _with(state, key, [*items, item])
 
 
 def without_item(state: T, key: str, item: object) -> T:
     """Return ``state`` without the item in the list under ``key``; an emptied list stays."""
-    members = cast(Mapping[str, Any], state)
+    members: Any = state
     items = list(members.get(key) or [])
     if item not in items:
         return state
     items.remove(item)
-    return cast(T, {**members, key: items})
+    return _with(state, key, items)
 
 
 def index_by(items: Sequence[object] | None, key: str, value: object) -> int | None:
     """Return where the first item lies whose ``key`` equals ``value``; an absent list has none."""
-    for index, item in enumerate(items or ()):
-        members = cast(Mapping[str, Any], item)
+    members: Any
+    for index, members in enumerate(items or ()):
         if key in members and members[key] == value:
             return index
     return None
@@ -112,7 +145,8 @@ def replace_at(items: Sequence[T], index: int, item: T) -> list[T]:
 
 def upsert_by(items: Sequence[T] | None, key: str, item: T) -> list[T]:
     """Return the items with ``item`` in place of the first of equal ``key``, or else appended."""
-    index = index_by(items, key, cast(Mapping[str, Any], item)[key])
+    members: Any = item
+    index = index_by(items, key, members[key])
     return [*(items or ()), item] if index is None else replace_at(items or (), index, item)
 
 
@@ -120,3 +154,9 @@ def remove_by(items: Sequence[T] | None, key: str, value: object) -> list[T] | N
     """Return the items without the first whose ``key`` equals ``value``; None if there is none."""
     index = index_by(items, key, value)
     return None if index is None or items is None else [*items[:index], *items[index + 1 :]]
+
+
+def _with(state: T, key: str, value: object) -> T:
+    members: Any = state
+    changed: Any = {**members, key: value}
+    return changed  # type: ignore[no-any-return]

@@ -30,6 +30,7 @@ Reducer = Callable[[Any, Any, str], Any]
 _R = TypeVar("_R", bound=Reducer)
 
 _reducers: dict[str, Reducer] = {}
+_kinds: dict[str, Kind] = {}
 _client_dispatchable: set[str] = set()
 _touched: dict[str, frozenset[str]] = {}
 _appended_fields: dict[str, str] = {}
@@ -59,9 +60,11 @@ def reduces(
         for action_type in action_types:
             if action_type in _reducers:
                 raise ValueError(f"{action_type} has a reducer already")
-            if kind_of(action_type) is None:
+            kind = kind_of(action_type)
+            if kind is None:
                 raise ValueError(f"{action_type} belongs to no channel kind")
             _reducers[action_type] = function
+            _kinds[action_type] = kind
             if client:
                 _client_dispatchable.add(action_type)
             if touches is not None:
@@ -75,6 +78,10 @@ def reduces(
 
 def kind_of(action_type: str) -> Kind | None:
     """Return the channel kind that an action type belongs to, or None for a foreign one."""
+    # Every action asks for its kind, and nearly all are known.
+    known = _kinds.get(action_type)
+    if known is not None:
+        return known
     prefix, slash, _ = action_type.partition("/")
     return prefix if slash and prefix in KINDS else None
 

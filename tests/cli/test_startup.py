@@ -147,6 +147,12 @@ def test_the_version_is_told_without_loading_a_command() -> None:
     assert among(modules, ("agenthost.cli.commands",)) == set()
 
 
+def test_the_store_comes_without_the_rest_of_the_host() -> None:
+    # What is loaded makes each look for garbage longer, and a commit waits for its end.
+    modules = loaded("import sys, agenthost.host.store; print(*sys.modules, file=sys.stderr)")
+    assert among(modules, ("agenthost.host.host", "agenthost.host.channels", "websockets")) == set()
+
+
 def test_serve_listens_before_it_loads_what_its_clients_need(tmp_path: Path) -> None:
     modules = loaded(READY, str(tmp_path / "store.sqlite"))
     assert "agenthost.host.host" in modules

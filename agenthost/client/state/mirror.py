@@ -39,6 +39,10 @@ class Received:
     own: bool = False
 
 
+# What nearly all envelopes come to.
+_APPLIED = Received("applied")
+
+
 @dataclass(frozen=True, slots=True)
 class _Pending:
     """An action of ours that the host has not answered."""
@@ -152,7 +156,7 @@ class Mirror:
         if self.scrollback is not None and self.scrollback.take(envelope["action"]):
             self._fold()
             self._confirmed = cut(self._confirmed)
-        return Received("applied", own)
+        return Received("applied", own) if own else _APPLIED
 
     def forget(self, client_seq: Any) -> bool:
         """Stop showing one pending action; False when it was not pending."""

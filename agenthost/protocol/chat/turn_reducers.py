@@ -51,6 +51,8 @@ if TYPE_CHECKING:
         TurnState,
     )
 
+_MILLISECOND = timedelta(milliseconds=1)
+
 
 @reduces("chat/turnStarted", client=True)
 def turn_started(state: ChatState, action: ChatTurnStartedAction, now: str) -> ChatState:
@@ -178,18 +180,19 @@ def _end_of(started_at: str | None, duration: float | None) -> str | None:
     """Return when a turn ended that took so many milliseconds; None if its start cannot be read."""
     try:
         start = datetime.fromisoformat(started_at or "")
-        if start.utcoffset() is None:
+        if start.tzinfo is None:
             start = start.replace(tzinfo=UTC)
-        end = (start + timedelta(milliseconds=duration or 0)).astimezone(UTC)
+        end = (start + (duration or 0) * _MILLISECOND).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return end.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return end.isoformat("T", "milliseconds")[: -len("+00:00")] + "Z"
 
 
 def _duration(action: object) -> dict[str, float]:
     # A peer of an older protocol measures none; then the turn records none. The value comes from
     # the producer's own clock, where a step backwards must not show as negative time.
-    return {key: max(0, value or 0) for key, value in carry(action, "duration").items()}
+    carried = carry(action, "duration")
+    return {"duration": max(0, carried["duration"] or 0)} if carried else {}
 
 
 @reduces("chat/turnResume", client=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from agenthost.protocol.versions.node_edits import without_history
+from agenthost.protocol.versions.node_edits import find_call, without_history
 from agenthost.protocol.versions.reduction import reducers_of
 from agenthost.protocol.versions.step import (
     NOWHERE,
@@ -56,14 +56,13 @@ class Translator:
     def __init__(self, version: str, steps: tuple[Step, ...]) -> None:
         self.version = version
         self._steps = steps
-        # Most of what is sent is streamed text. What no step touches need not climb them all.
-        self._passing_down = frozenset(
-            name for name in all_actions() if all(step.passes_down(name) for step in steps)
-        )
-        self._passing_up = frozenset(
-            name
-            for name in all_actions()
-            if self.exists(name) and all(step.passes_up(name) for step in steps)
+        # Most steps touch few actions, and none the streamed text that most of them are.
+        self._passing_down = [_passing_down(step) for step in steps]
+        self._rewritten_down = [_rewritten_down(step) for step in steps]
+        self._passing_up = [_passing_up(step) for step in steps]
+        self._untouched_down = frozenset(all_actions()).intersection(*self._passing_down)
+        self._untouched_up = frozenset(
+            filter(self.exists, frozenset(all_actions()).intersection(*self._passing_up))
         )
 
     @property
@@ -134,17 +133,28 @@ class Translator:
         action_type = action["type"]
         if after is before and action_type not in _EVENTS:
             return []
-        if action_type in self._passing_down:
+        if action_type in self._untouched_down:
             return [action]
         befores = _Rungs(self._steps, kind, before, reviewable)
         afters = _Rungs(self._steps, kind, after, reviewable)
         last_turn = partial(_last_turn, after)
         actions = [action]
         for rung, step in enumerate(self._steps):
-            whole = DownContext(befores.at(rung), afters.at(rung), reviewable, sender, last_turn)
-            contexts = _each_context(step, actions, whole)
-            translated = zip(actions, contexts, strict=True)
-            actions = [old for new, context in translated for old in step.action_down(new, context)]
+            if not actions:
+                break
+            if len(actions) == 1:
+                name = actions[0]["type"]
+                if name in self._passing_down[rung]:
+                    continue
+                if name in self._rewritten_down[rung]:
+                    actions = step.rewritten_down(actions[0], reviewable=reviewable)
+                    continue
+            forms = _Form(befores, rung), _Form(afters, rung)
+            whole = DownContext(*forms, reviewable, sender, last_turn)
+            if len(actions) == 1:
+                actions = step.action_down(actions[0], whole)
+            else:
+                actions = _each_down(step, actions, whole)
         if sender == "client" and len(actions) > 1:
             # What a host would make of one of them without the others is not what was meant.
             raise Untranslatable(f"{action_type} needs a newer host")
@@ -170,8 +180,9 @@ class Translator:
             return action
         befores = _Rungs(self._steps, kind, before)
         for rung in reversed(range(len(self._steps))):
-            context = UpContext(befores.at(rung), now, sender, around)
-            action = self._steps[rung].action_up(action, context)
+            if action["type"] not in self._passing_up[rung]:
+                context = UpContext(_Form(befores, rung), now, sender, around)
+                action = self._steps[rung].action_up(action, context)
         return action
 
     def actions_up(
@@ -192,7 +203,10 @@ class Translator:
         befores = _Rungs(self._steps, kind, before)
         actions = [action]
         for rung in reversed(range(len(self._steps))):
-            step, context = self._steps[rung], UpContext(befores.at(rung), now, "host", around)
+            if len(actions) == 1 and actions[0]["type"] in self._passing_up[rung]:
+                continue
+            step = self._steps[rung]
+            context = UpContext(_Form(befores, rung), now, "host", around)
             actions = [new for old in actions for new in step.host_action_up(old, context)]
         return actions
 
@@ -203,7 +217,7 @@ class Translator:
         action_type = action.get("type")
         if not isinstance(action_type, str):
             return False
-        if action_type in self._passing_up:
+        if action_type in self._untouched_up:
             return False
         if self.exists(action_type) or introduced_in(action_type) is None:
             return True
@@ -283,15 +297,33 @@ def _splitting() -> dict[str, list[Step]]:
     return splitting
 
 
-def _each_context(step: Step, actions: list[Any], whole: DownContext) -> list[DownContext]:
-    """Return the circumstances of each of the actions that one has become above a step."""
-    if len(actions) < 2:
-        return [whole] * len(actions)
-    between, last = _Between(step, actions, whole), len(actions) - 1
-    return [
-        *(replace(whole, before=between.at(n), after=between.at(n + 1)) for n in range(last)),
-        replace(whole, before=between.at(last)),
-    ]
+@cache
+def _passing_down(step: Step) -> frozenset[str]:
+    """Return the actions that go DOWN a step just as they are."""
+    return frozenset(filter(step.passes_down, all_actions()))
+
+
+@cache
+def _rewritten_down(step: Step) -> frozenset[str]:
+    """Return the actions whose translation DOWN a step takes no look at a state for."""
+    return frozenset(filter(step.rewrites_down, all_actions()))
+
+
+@cache
+def _passing_up(step: Step) -> frozenset[str]:
+    """Return the actions that go UP a step just as they are."""
+    return frozenset(filter(step.passes_up, all_actions()))
+
+
+def _each_down(step: Step, actions: list[Any], whole: DownContext) -> list[Any]:
+    """Translate each of the actions that one has become above a step DOWN."""
+    between, told = _Between(step, actions, whole), []
+    for index, action in enumerate(actions):
+        context = replace(whole, before=_Form(between, index))
+        if index + 1 < len(actions):
+            context = replace(context, after=_Form(between, index + 1))
+        told += step.action_down(action, context)
+    return told
 
 
 def _last_turn(state: Any) -> str | None:
@@ -313,11 +345,12 @@ class _Between:
         # The states that were asked for so far, in their order; a gap-free prefix.
         self._states: list[Json] = []
 
-    def at(self, index: int) -> Any:
-        """Return a function that gives the state before the action of that index."""
-        return lambda: self._state(index)
+    def call(self, index: int, action: Json) -> Json | None:
+        """Return the tool call that an action names in the state of an index."""
+        return find_call(self.state(index), action)
 
-    def _state(self, index: int) -> Json:
+    def state(self, index: int) -> Json:
+        """Return the state before the action of an index."""
         if not self._states:
             self._states.append(self._whole.before())
         while len(self._states) <= index:
@@ -341,11 +374,16 @@ class _Rungs:
         # The forms that were asked for so far, by rung; a gap-free prefix.
         self._forms: list[Json] = []
 
-    def at(self, rung: int) -> Any:
-        """Return a function that gives the state in the newer form of the step at that rung."""
-        return lambda: self._form(rung)
+    def call(self, rung: int, action: Json) -> Json | None:
+        """Return the tool call that an action names, in the newer form of the step at a rung."""
+        call = find_call(self._canonical, action)
+        if call is not None:
+            for step in self._steps[:rung]:
+                call = step.call_down(call)
+        return call
 
-    def _form(self, rung: int) -> Json:
+    def state(self, rung: int) -> Json:
+        """Return the state in the newer form of the step at a rung."""
         if not self._forms:
             self._forms.append(without_history(self._kind, self._canonical))
         while len(self._forms) <= rung:
@@ -353,3 +391,20 @@ class _Rungs:
             form = step.state_down(self._kind, self._forms[-1], reviewable=self._reviewable)
             self._forms.append(form)
         return self._forms[rung]
+
+
+class _Form:
+    """One of several states that are made when they are asked for: see ``step.Form``."""
+
+    __slots__ = ("_index", "_states")
+
+    def __init__(self, states: _Between | _Rungs, index: int) -> None:
+        self._states = states
+        self._index = index
+
+    def __call__(self) -> Json:
+        return self._states.state(self._index)
+
+    def call(self, action: Json) -> Json | None:
+        """Return the tool call that an action names."""
+        return self._states.call(self._index, action)

@@ -8,6 +8,7 @@ nodes it knows the tool calls that actions name; the rest is ``node_walks``' aff
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 from agenthost.protocol.json_edits import without
@@ -20,7 +21,7 @@ def each(items: Any, edit: Callable[[Json], Json | None]) -> Any:
     if not isinstance(items, list):
         return items
     edited = [edit(item) if isinstance(item, dict) else item for item in items]
-    if all(new is old for new, old in zip(edited, items, strict=True)):
+    if all(map(is_, edited, items)):
         return items
     return [new for new, old in zip(edited, items, strict=True) if new is not None or old is None]
 

@@ -12,8 +12,21 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from agenthost.protocol.versions.node_edits import Json, each, each_value, inside
-from agenthost.protocol.versions.rewriter import Rewriter
+from agenthost.protocol.json_edits import without
+from agenthost.protocol.versions.node_edits import Json, each, each_value
+from agenthost.protocol.versions.rewriter import (
+    CALLS,
+    CLIENT_PLUGINS,
+    DEFINITIONS,
+    MESSAGES,
+    PARTS,
+    PLUGINS,
+    REFS,
+    RESULTS,
+    SCHEMAS,
+    TURNS,
+    Rewriter,
+)
 
 _Edit = Callable[[Rewriter, Json], Json | None]
 
@@ -34,15 +47,20 @@ def walk_active_turn(rewriter: Rewriter, turn: Json) -> Json:
     return rewriter.active_turn(_turn_members(rewriter, turn))
 
 
+def walk_call(rewriter: Rewriter, call: Json) -> Json:
+    """Rewrite a tool call."""
+    return _tool_call(rewriter, call) if rewriter.changes_calls else call
+
+
 def walk_action(rewriter: Rewriter, action: Json) -> Json | None:
     """Rewrite an action; None when what it carried was left out, so that nothing is left to say."""
     walk = _ACTIONS.get(action.get("type", ""))
     return action if walk is None else walk(rewriter, action)
 
 
-def carries_nodes(action_type: str) -> bool:
-    """Say whether an action of this type may carry anything that a rewriter could change."""
-    return action_type in _ACTIONS
+def nodes_in(action_type: str) -> tuple[str, ...]:
+    """Return the nodes that an action of this type may carry, by their methods of a rewriter."""
+    return _NODES.get(action_type, ())
 
 
 def walk_params(rewriter: Rewriter, method: str, params: Any) -> Any:
@@ -65,18 +83,24 @@ def _walked(walks: Mapping[str, _Edit], rewriter: Rewriter, name: str, node: Any
     return walk(rewriter, node) if walk is not None and isinstance(node, dict) else node
 
 
-def _only_objects(edit: Callable[[Json], Json | None], value: Any) -> Any:
-    return edit(value) if isinstance(value, dict) else value
+def _at(rewriter: Rewriter, node: Json, key: str, edit: _Edit) -> Json:
+    """Edit a member that should be an object; one that becomes None is left out."""
+    value = node.get(key)
+    if not isinstance(value, dict):
+        return node
+    edited = edit(rewriter, value)
+    if edited is value:
+        return node
+    return without(node, key) if edited is None else {**node, key: edited}
 
 
-def _at(node: Json, key: str, edit: Callable[[Json], Json | None]) -> Json:
-    """Edit a member that should be an object."""
-    return inside(node, key, partial(_only_objects, edit))
-
-
-def _in(node: Json, key: str, edit: Callable[[Json], Json | None]) -> Json:
+def _in(rewriter: Rewriter, node: Json, key: str, edit: _Edit) -> Json:
     """Edit the objects of a member that should be a list."""
-    return inside(node, key, lambda items: each(items, edit))
+    items = node.get(key)
+    if not isinstance(items, list):
+        return node
+    edited = each(items, partial(edit, rewriter))
+    return node if edited is items else {**node, key: edited}
 
 
 # Messages and content
@@ -84,7 +108,7 @@ def _in(node: Json, key: str, edit: Callable[[Json], Json | None]) -> Json:
 
 def _message(rewriter: Rewriter, message: Json) -> Json:
     if rewriter.changes_attachments:
-        message = _in(message, "attachments", partial(_attachment, rewriter))
+        message = _in(rewriter, message, "attachments", _attachment)
     return rewriter.message(message)
 
 
@@ -95,17 +119,29 @@ def _attachment(rewriter: Rewriter, attachment: Json) -> Json:
 
 
 def _pending(rewriter: Rewriter, pending: Json) -> Json:
-    return _at(pending, "message", partial(_message, rewriter))
+    return _at(rewriter, pending, "message", _message)
+
+
+def _content_ref(rewriter: Rewriter, node: Json) -> Json:
+    return rewriter.content_ref(node)
+
+
+def _file(rewriter: Rewriter, file: Json) -> Json:
+    return _at(rewriter, file, "content", _content_ref)
 
 
 def _file_edit(rewriter: Rewriter, edit: Json) -> Json:
     for side in ("before", "after"):
-        edit = _at(edit, side, lambda file: _at(file, "content", rewriter.content_ref))
+        edit = _at(rewriter, edit, side, _file)
     return edit
 
 
+def _file_edits(rewriter: Rewriter, edits: Json) -> Json:
+    return _in(rewriter, edits, "items", _file_edit)
+
+
 def _edits(rewriter: Rewriter, node: Json) -> Json:
-    return _at(node, "edits", lambda edits: _in(edits, "items", partial(_file_edit, rewriter)))
+    return _at(rewriter, node, "edits", _file_edits) if rewriter.changes_refs else node
 
 
 def _content(rewriter: Rewriter, content: Json) -> Json:
@@ -118,12 +154,12 @@ def _content(rewriter: Rewriter, content: Json) -> Json:
 
 
 def _contents(rewriter: Rewriter, node: Json, title: str | None = None) -> Json:
-    def edit(contents: Any) -> Any:
-        if not isinstance(contents, list):
-            return contents
-        return rewriter.contents(each(contents, partial(_content, rewriter)), title)
-
-    return inside(node, "content", edit)
+    contents = node.get("content")
+    if not isinstance(contents, list):
+        return node
+    edited = each(contents, partial(_content, rewriter)) if rewriter.changes_refs else contents
+    edited = rewriter.contents(edited, title)
+    return node if edited is contents else {**node, "content": edited}
 
 
 # Turns and chats
@@ -134,31 +170,34 @@ def _tool_call(rewriter: Rewriter, call: Json) -> Json:
         title = call.get("displayName")
         call = _contents(rewriter, call, title if isinstance(title, str) else None)
         call = _edits(rewriter, call)
-    return rewriter.tool_call(_at(call, "userSuggestion", partial(_message, rewriter)))
+    if rewriter.changes_messages:
+        call = _at(rewriter, call, "userSuggestion", _message)
+    return rewriter.tool_call(call)
 
 
 def _part(rewriter: Rewriter, part: Json) -> Json | None:
     match part.get("kind"):
-        case "toolCall":
-            part = _at(part, "toolCall", partial(_tool_call, rewriter))
+        case "toolCall" if rewriter.changes_calls:
+            part = _at(rewriter, part, "toolCall", _tool_call)
         case "contentRef":
             part = rewriter.content_ref(part)
     return rewriter.part(part)
 
 
 def _turn_members(rewriter: Rewriter, turn: Json) -> Json:
-    if not rewriter.changes_turns:
-        return turn
-    turn = _at(turn, "message", partial(_message, rewriter))
-    return _in(turn, "responseParts", partial(_part, rewriter))
+    if rewriter.changes_messages:
+        turn = _at(rewriter, turn, "message", _message)
+    return _in(rewriter, turn, "responseParts", _part) if rewriter.changes_parts else turn
 
 
 def _chat(rewriter: Rewriter, state: Json) -> Json:
-    state = _in(state, "turns", partial(walk_turn, rewriter))
-    state = _at(state, "activeTurn", partial(walk_active_turn, rewriter))
-    state = _at(state, "steeringMessage", partial(_pending, rewriter))
-    state = _in(state, "queuedMessages", partial(_pending, rewriter))
-    state = _at(state, "draft", partial(_message, rewriter))
+    if rewriter.changes_turns:
+        state = _in(rewriter, state, "turns", walk_turn)
+    state = _at(rewriter, state, "activeTurn", walk_active_turn)
+    if rewriter.changes_messages:
+        state = _at(rewriter, state, "steeringMessage", _pending)
+        state = _in(rewriter, state, "queuedMessages", _pending)
+        state = _at(rewriter, state, "draft", _message)
     return rewriter.chat(rewriter.chat_summary(state))
 
 
@@ -166,7 +205,7 @@ def _chat(rewriter: Rewriter, state: Json) -> Json:
 
 
 def _customization(rewriter: Rewriter, customization: Json) -> Json:
-    customization = _in(customization, "children", partial(_child, rewriter))
+    customization = _in(rewriter, customization, "children", _child)
     return rewriter.customization(_mcp(rewriter, customization))
 
 
@@ -175,32 +214,37 @@ def _child(rewriter: Rewriter, child: Json) -> Json | None:
 
 
 def _mcp(rewriter: Rewriter, entry: Json) -> Json:
-    return _at(entry, "state", rewriter.mcp_state)
+    return _at(rewriter, entry, "state", _mcp_state)
+
+
+def _mcp_state(rewriter: Rewriter, state: Json) -> Json:
+    return rewriter.mcp_state(state)
 
 
 def _client_plugin(rewriter: Rewriter, customization: Json) -> Json:
-    def edit_child(child: Json) -> Json | None:
-        return rewriter.client_plugin_child(_mcp(rewriter, child))
-
-    customization = _in(customization, "children", edit_child)
+    customization = _in(rewriter, customization, "children", _client_plugin_child)
     return rewriter.client_plugin(_mcp(rewriter, customization))
 
 
+def _client_plugin_child(rewriter: Rewriter, child: Json) -> Json | None:
+    return rewriter.client_plugin_child(_mcp(rewriter, child))
+
+
 def _active_client(rewriter: Rewriter, client: Json) -> Json:
-    return _in(client, "customizations", partial(_client_plugin, rewriter))
+    return _in(rewriter, client, "customizations", _client_plugin)
 
 
 def _input_needed(rewriter: Rewriter, request: Json) -> Json | None:
-    return rewriter.input_needed(_at(request, "toolCall", partial(_tool_call, rewriter)))
+    return rewriter.input_needed(_at(rewriter, request, "toolCall", _tool_call))
 
 
 def _session(rewriter: Rewriter, state: Json) -> Json:
-    state = _in(state, "chats", rewriter.chat_summary)
-    state = _in(state, "activeClients", partial(_active_client, rewriter))
-    state = _in(state, "customizations", partial(_customization, rewriter))
-    state = _in(state, "changesets", rewriter.changeset)
-    state = _in(state, "inputNeeded", partial(_input_needed, rewriter))
-    state = _at(state, "config", partial(_config, rewriter))
+    state = _in(rewriter, state, "chats", _chat_summary)
+    state = _in(rewriter, state, "activeClients", _active_client)
+    state = _in(rewriter, state, "customizations", _customization)
+    state = _in(rewriter, state, "changesets", _changeset)
+    state = _in(rewriter, state, "inputNeeded", _input_needed)
+    state = _at(rewriter, state, "config", _config)
     return rewriter.session(rewriter.session_summary(state))
 
 
@@ -212,26 +256,30 @@ _DEEPEST = 32
 
 
 def _config(rewriter: Rewriter, config: Json) -> Json:
-    return _at(config, "schema", partial(_config_schema, rewriter))
+    return _at(rewriter, config, "schema", _config_schema)
 
 
 def _config_schema(rewriter: Rewriter, schema: Json) -> Json:
     if not rewriter.changes_schemas:
         return schema
-    return _properties(rewriter, schema, _DEEPEST)
+    return _properties(rewriter, schema, _DEEPEST - 1)
 
 
 def _properties(rewriter: Rewriter, schema: Json, depth: int) -> Json:
-    """Rewrite the properties that a schema has by name."""
-    edit = partial(_only_objects, lambda inner: _config_property(rewriter, inner, depth - 1))
-    return _at(schema, "properties", lambda properties: each_value(properties, edit))
+    """Rewrite the properties that a schema has by name, each with so many levels inside it."""
+
+    def edit(inner: Any) -> Any:
+        return _config_property(rewriter, inner, depth) if isinstance(inner, dict) else inner
+
+    return _at(rewriter, schema, "properties", lambda _, properties: each_value(properties, edit))
 
 
 def _config_property(rewriter: Rewriter, schema: Json, depth: int) -> Json:
     if depth > 0:
-        schema = _properties(rewriter, schema, depth)
+        inner = partial(_config_property, depth=depth - 1)
+        schema = _properties(rewriter, schema, depth - 1)
         for key in ("items", "additionalProperties"):
-            schema = _at(schema, key, lambda inner: _config_property(rewriter, inner, depth - 1))
+            schema = _at(rewriter, schema, key, inner)
     return rewriter.config_property(schema)
 
 
@@ -240,24 +288,24 @@ def _config_property(rewriter: Rewriter, schema: Json, depth: int) -> Json:
 
 def _root(rewriter: Rewriter, state: Json) -> Json:
     state = _terminals(rewriter, _agents(rewriter, state))
-    return _at(state, "config", partial(_config, rewriter))
+    return _at(rewriter, state, "config", _config)
 
 
 def _agents(rewriter: Rewriter, node: Json) -> Json:
-    return _in(node, "agents", partial(_agent, rewriter))
+    return _in(rewriter, node, "agents", _agent)
 
 
 def _agent(rewriter: Rewriter, agent: Json) -> Json:
-    agent = _in(agent, "models", partial(_has_config_schema, rewriter))
-    return rewriter.agent(_in(agent, "customizations", partial(_customization, rewriter)))
+    agent = _in(rewriter, agent, "models", _has_config_schema)
+    return rewriter.agent(_in(rewriter, agent, "customizations", _customization))
 
 
 def _has_config_schema(rewriter: Rewriter, node: Json) -> Json:
-    return _at(node, "configSchema", partial(_config_schema, rewriter))
+    return _at(rewriter, node, "configSchema", _config_schema)
 
 
 def _terminals(rewriter: Rewriter, node: Json) -> Json:
-    return _in(node, "terminals", partial(_terminal_info, rewriter))
+    return _in(rewriter, node, "terminals", _terminal_info)
 
 
 def _terminal_info(rewriter: Rewriter, info: Json) -> Json:
@@ -269,11 +317,23 @@ def _terminal(rewriter: Rewriter, state: Json) -> Json:
 
 
 def _claimed(rewriter: Rewriter, node: Json) -> Json:
-    return _at(node, "claim", rewriter.claim)
+    return _at(rewriter, node, "claim", _claim)
+
+
+def _claim(rewriter: Rewriter, claim: Json) -> Json:
+    return rewriter.claim(claim)
 
 
 def _annotation(rewriter: Rewriter, annotation: Json) -> Json:
     return rewriter.annotation(annotation)
+
+
+def _changeset(rewriter: Rewriter, changeset: Json) -> Json:
+    return rewriter.changeset(changeset)
+
+
+def _changeset_status(rewriter: Rewriter, node: Json) -> Json:
+    return rewriter.changeset_status(node)
 
 
 def _changeset_state(rewriter: Rewriter, state: Json) -> Json:
@@ -281,30 +341,30 @@ def _changeset_state(rewriter: Rewriter, state: Json) -> Json:
 
 
 def _changeset_file(rewriter: Rewriter, file: Json) -> Json:
-    return rewriter.changeset_file(_at(file, "edit", partial(_file_edit, rewriter)))
+    return rewriter.changeset_file(_at(rewriter, file, "edit", _file_edit))
 
 
 def _changeset_files(rewriter: Rewriter, node: Json) -> Json:
-    return _in(node, "files", partial(_changeset_file, rewriter))
+    return _in(rewriter, node, "files", _changeset_file)
 
 
 # Automations
 
 
 def _automation(rewriter: Rewriter, entry: Json) -> Json:
-    entry = _at(entry, "definition", partial(_automation_definition, rewriter))
-    entry = _in(entry, "customizations", partial(_customization, rewriter))
+    entry = _at(rewriter, entry, "definition", _automation_definition)
+    entry = _in(rewriter, entry, "customizations", _customization)
     return rewriter.automation(entry)
 
 
 def _automation_definition(rewriter: Rewriter, definition: Json) -> Json:
-    definition = _at(definition, "message", partial(_message, rewriter))
-    definition = _at(definition, "session", partial(_session_template, rewriter))
+    definition = _at(rewriter, definition, "message", _message)
+    definition = _at(rewriter, definition, "session", _session_template)
     return rewriter.automation_definition(definition)
 
 
 def _session_template(rewriter: Rewriter, template: Json) -> Json:
-    template = _in(template, "customizations", partial(_client_plugin, rewriter))
+    template = _in(rewriter, template, "customizations", _client_plugin)
     return rewriter.session_template(template)
 
 
@@ -312,11 +372,11 @@ def _session_template(rewriter: Rewriter, template: Json) -> Json:
 
 
 def _member(key: str, edit: _Edit) -> _Edit:
-    return lambda rewriter, node: _at(node, key, partial(edit, rewriter))
+    return lambda rewriter, node: _at(rewriter, node, key, edit)
 
 
 def _members(key: str, edit: _Edit) -> _Edit:
-    return lambda rewriter, node: _in(node, key, partial(edit, rewriter))
+    return lambda rewriter, node: _in(rewriter, node, key, edit)
 
 
 def _required_member(key: str, edit: _Edit) -> _Edit:
@@ -354,8 +414,8 @@ _STATES: Mapping[str, Callable[[Rewriter, Json], Json]] = {
     "chat": _chat,
     "terminal": _terminal,
     "changeset": _changeset_state,
-    "annotations": lambda rewriter, state: _in(state, "annotations", rewriter.annotation),
-    "automation": lambda rewriter, state: _in(state, "entries", partial(_automation, rewriter)),
+    "annotations": lambda rewriter, state: _in(rewriter, state, "annotations", _annotation),
+    "automation": lambda rewriter, state: _in(rewriter, state, "entries", _automation),
 }
 
 _ACTIONS: Mapping[str, _Edit] = {
@@ -367,7 +427,7 @@ _ACTIONS: Mapping[str, _Edit] = {
     "session/customizationsChanged": _members("customizations", _customization),
     "session/customizationUpdated": _member("customization", _customization),
     "session/mcpServerStateChanged": _mcp,
-    "session/changesetsChanged": _members("changesets", lambda r, node: r.changeset(node)),
+    "session/changesetsChanged": _members("changesets", _changeset),
     "session/inputNeededSet": _required_member("request", _input_needed),
     "chat/turnStarted": _pending,
     "chat/pendingMessageSet": _pending,
@@ -379,7 +439,7 @@ _ACTIONS: Mapping[str, _Edit] = {
     "chat/toolCallContentChanged": _contents,
     "chat/toolCallComplete": _member("result", _contents),
     "terminal/claimed": _claimed,
-    "changeset/statusChanged": lambda rewriter, action: rewriter.changeset_status(action),
+    "changeset/statusChanged": _changeset_status,
     "changeset/fileSet": _member("file", _changeset_file),
     "changeset/contentChanged": _changeset_files,
     "annotations/set": _member("annotation", _annotation),
@@ -387,6 +447,37 @@ _ACTIONS: Mapping[str, _Edit] = {
     "automation/createRequested": _member("definition", _automation_definition),
     "automation/updateRequested": _member("changes", _automation_definition),
     "automation/set": _member("automation", _automation),
+}
+
+_NODES: Mapping[str, tuple[str, ...]] = {
+    "root/agentsChanged": ("agent", *PLUGINS, *SCHEMAS),
+    "root/terminalsChanged": ("terminal_info", "claim"),
+    "session/chatAdded": ("chat_summary",),
+    "session/chatUpdated": ("chat_summary",),
+    "session/activeClientSet": CLIENT_PLUGINS,
+    "session/customizationsChanged": PLUGINS,
+    "session/customizationUpdated": PLUGINS,
+    "session/mcpServerStateChanged": ("mcp_state",),
+    "session/changesetsChanged": ("changeset",),
+    "session/inputNeededSet": ("input_needed", *CALLS),
+    "chat/turnStarted": MESSAGES,
+    "chat/pendingMessageSet": MESSAGES,
+    "chat/draftChanged": MESSAGES,
+    "chat/responsePart": PARTS,
+    "chat/turnsLoaded": TURNS,
+    "chat/toolCallReady": REFS,
+    "chat/toolCallConfirmed": MESSAGES,
+    "chat/toolCallContentChanged": RESULTS,
+    "chat/toolCallComplete": RESULTS,
+    "terminal/claimed": ("claim",),
+    "changeset/statusChanged": ("changeset_status",),
+    "changeset/fileSet": ("changeset_file", *REFS),
+    "changeset/contentChanged": ("changeset_file", *REFS),
+    "annotations/set": ("annotation",),
+    "annotations/updated": ("annotation",),
+    "automation/createRequested": DEFINITIONS,
+    "automation/updateRequested": DEFINITIONS,
+    "automation/set": ("automation", *DEFINITIONS),
 }
 
 _PARAMS: Mapping[str, _Edit] = {
@@ -401,9 +492,7 @@ _RESULTS: Mapping[str, _Edit] = {
     "listAutomationTriggerDefinitions": _members("items", _has_config_schema),
     "fetchTurns": _members("turns", walk_turn),
     "completions": _members("items", _member("attachment", _attachment)),
-    "invokeChangesetOperation": _member(
-        "followUp", _member("content", lambda r, node: r.content_ref(node))
-    ),
+    "invokeChangesetOperation": _member("followUp", _file),
 }
 
 _NOTIFICATIONS: Mapping[str, _Edit] = {

@@ -8,34 +8,59 @@ has nothing to change, and where it may return None the node is left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from agenthost.protocol.versions.node_edits import Json
 
 
-# The nodes that occur inside attachments, tool results, and completed and active turns.
-_IN_ATTACHMENTS = ("attachment", "content_ref")
-_IN_RESULTS = ("contents", "content_ref")
-_IN_TURNS = ("message", *_IN_ATTACHMENTS, *_IN_RESULTS, "tool_call", "part")
+# The nodes that something larger may be made of, itself among them.
+REFS: Final = ("content_ref",)
+ATTACHMENTS: Final = ("attachment", *REFS)
+MESSAGES: Final = ("message", *ATTACHMENTS)
+RESULTS: Final = ("contents", *REFS)
+CALLS: Final = ("tool_call", *MESSAGES, *RESULTS)
+PARTS: Final = ("part", *CALLS)
+TURNS: Final = ("turn", *PARTS)
+PLUGINS: Final = ("customization", "child", "mcp_state")
+CLIENT_PLUGINS: Final = ("client_plugin", "client_plugin_child", *PLUGINS)
+SCHEMAS: Final = ("config_property",)
+DEFINITIONS: Final = (
+    *("automation_definition", "session_template"),
+    *MESSAGES,
+    *CLIENT_PLUGINS,
+)
 
 
 class Rewriter:
     """Rewrites single nodes of the wire model; subclasses say which."""
 
-    # Whether anything inside these is rewritten at all. Chats are long, and most steps change
-    # little or nothing of what is in them.
+    # Whether anything of these is rewritten at all. Chats are long, and most steps change little or
+    # nothing of what is in them.
+    changes_refs: ClassVar[bool] = False
     changes_attachments: ClassVar[bool] = False
+    changes_messages: ClassVar[bool] = False
     changes_results: ClassVar[bool] = False
+    changes_calls: ClassVar[bool] = False
+    changes_parts: ClassVar[bool] = False
     changes_turns: ClassVar[bool] = False
     changes_schemas: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Note what the subclass has to say."""
-        cls.changes_attachments = _overrides(cls, _IN_ATTACHMENTS)
-        cls.changes_results = _overrides(cls, _IN_RESULTS)
-        cls.changes_turns = _overrides(cls, _IN_TURNS)
-        cls.changes_schemas = _overrides(cls, ("config_property",))
+        cls.changes_refs = cls.changes_any(REFS)
+        cls.changes_attachments = cls.changes_any(ATTACHMENTS)
+        cls.changes_messages = cls.changes_any(MESSAGES)
+        cls.changes_results = cls.changes_any(RESULTS)
+        cls.changes_calls = cls.changes_any(CALLS)
+        cls.changes_parts = cls.changes_any(PARTS)
+        cls.changes_turns = cls.changes_any(TURNS)
+        cls.changes_schemas = cls.changes_any(SCHEMAS)
+
+    @classmethod
+    def changes_any(cls, nodes: tuple[str, ...]) -> bool:
+        """Say whether any of these nodes is rewritten, each named by its method."""
+        return any(getattr(cls, node) is not getattr(Rewriter, node) for node in nodes)
 
     def message(self, message: Json) -> Json:
         """Rewrite a Message."""
@@ -163,7 +188,3 @@ class Rewriter:
     def session_template(self, template: Json) -> Json:
         """Rewrite an AutomationSessionTemplate."""
         return template
-
-
-def _overrides(rewriter: type[Rewriter], nodes: tuple[str, ...]) -> bool:
-    return any(getattr(rewriter, node) is not getattr(Rewriter, node) for node in nodes)

@@ -7,7 +7,7 @@ UP is the way back; both hosts and clients use both. Composing steps is the work
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 from msgspec import Struct
 
@@ -15,8 +15,9 @@ from agenthost.errors import AgentHostError
 from agenthost.protocol.reducer_registry import Reducer
 from agenthost.protocol.versions.node_edits import Json
 from agenthost.protocol.versions.node_walks import (
-    carries_nodes,
+    nodes_in,
     walk_action,
+    walk_call,
     walk_notification,
     walk_params,
     walk_result,
@@ -61,15 +62,27 @@ NOWHERE: Final = Whereabouts()
 """Whereabouts of which nothing is known."""
 
 
+class Form(Protocol):
+    """One state in a step's newer form, of which no more is translated than somebody asks for."""
+
+    def __call__(self) -> Json:
+        """Return the state; a chat's comes without its completed turns."""
+        ...
+
+    def call(self, action: Json) -> Json | None:
+        """Return the tool call that an action names, if that is in the active turn."""
+        ...
+
+
 class DownContext(Struct, frozen=True):
     """The circumstances of an action on its way DOWN; the states are in the step's newer form.
 
-    The states cost time, so a step asks for one only when it cannot do without. Those of chats come
-    without their completed turns: translating an action must not depend on the chat's length.
+    The states cost time, so a step asks for one only when it cannot do without: translating an
+    action must not depend on the chat's length, and a call costs much less than its turn.
     """
 
-    before: Callable[[], Json]
-    after: Callable[[], Json]
+    before: Form
+    after: Form
     # Whether the changeset at hand can be reviewed, which only its catalogue entry tells.
     reviewable: bool = True
     sender: Sender = "host"
@@ -80,7 +93,7 @@ class DownContext(Struct, frozen=True):
 class UpContext(Struct, frozen=True):
     """The circumstances of an action on its way UP; see ``DownContext`` about the state."""
 
-    before: Callable[[], Json]
+    before: Form
     # When the action was received, as ISO 8601.
     now: str
     sender: Sender = "client"
@@ -118,7 +131,10 @@ class Step:
     notifications_up: Mapping[str, Edit] = {}
 
     def down(self, *, reviewable: bool = True) -> Rewriter:
-        """Return what becomes of single nodes on the way DOWN; see ``DownContext``."""
+        """Return what becomes of single nodes on the way DOWN; see ``DownContext``.
+
+        Whatever the circumstances, it is of one class, and so is what ``up`` returns.
+        """
         return self.nodes_down
 
     def up(self, around: Whereabouts = NOWHERE, sender: Sender = "host") -> Rewriter:
@@ -144,6 +160,10 @@ class Step:
         """Translate one completed turn UP."""
         return walk_turn(self.up(), turn)
 
+    def call_down(self, call: Json) -> Json:
+        """Translate a tool call DOWN, as the chat's state would have it."""
+        return walk_call(self.down(), call)
+
     def action_down(self, action: Json, context: DownContext) -> list[Json]:
         """Translate an action DOWN: into none, when the older version has nothing like it.
 
@@ -152,16 +172,19 @@ class Step:
         special = self.actions_down.get(action["type"])
         if special is not None:
             return special(action, context)
-        return self.rewritten_down(action, context)
+        return self.rewritten_down(action, reviewable=context.reviewable)
 
     def passes_down(self, action_type: str) -> bool:
         """Say whether every action of this type goes DOWN just as it is."""
         return (
-            type(self).action_down is Step.action_down
+            self.rewrites_down(action_type)
             and exists_in(action_type, self.older)
-            and action_type not in self.actions_down
-            and not carries_nodes(action_type)
+            and not self.down().changes_any(nodes_in(action_type))
         )
+
+    def rewrites_down(self, action_type: str) -> bool:
+        """Say whether an action of this type goes DOWN by ``rewritten_down`` alone."""
+        return type(self).action_down is Step.action_down and action_type not in self.actions_down
 
     def passes_up(self, action_type: str) -> bool:
         """Say whether every action of this type goes UP just as it is."""
@@ -169,7 +192,7 @@ class Step:
             type(self).action_up is Step.action_up
             and action_type not in self.actions_up
             and action_type not in self.splits_up
-            and not carries_nodes(action_type)
+            and not self.up().changes_any(nodes_in(action_type))
         )
 
     def extra_actions(self, action: Json, before: Json, after: Json) -> int:
@@ -181,11 +204,11 @@ class Step:
         """
         return 0
 
-    def rewritten_down(self, action: Json, context: DownContext) -> list[Json]:
+    def rewritten_down(self, action: Json, *, reviewable: bool = True) -> list[Json]:
         """Rewrite what an action carries, if the older version has the action at all."""
         if not exists_in(action["type"], self.older):
             return []
-        rewritten = walk_action(self.down(reviewable=context.reviewable), action)
+        rewritten = walk_action(self.down(reviewable=reviewable), action)
         return [] if rewritten is None else [rewritten]
 
     def action_up(self, action: Json, context: UpContext) -> Json:

@@ -105,11 +105,11 @@ class Step100To090(Step):
     def _create_requested_down(self, action: Json, context: DownContext) -> list[Json]:
         if context.sender == "client":
             _refuse_what_an_old_host_would_not_do(action["definition"])
-        return self.rewritten_down(action, context)
+        return self.rewritten_down(action, reviewable=context.reviewable)
 
     def _update_requested_down(self, action: Json, context: DownContext) -> list[Json]:
         if context.sender == "client":
             _refuse_what_an_old_host_would_not_do(action["changes"])
-        rewritten = self.rewritten_down(action, context)
+        rewritten = self.rewritten_down(action, reviewable=context.reviewable)
         emptied = action["changes"] and not rewritten[0]["changes"]
         return [] if emptied else rewritten

@@ -8,8 +8,10 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import example, given
 
+from agenthost.protocol.chat.tool_state import ToolCallState
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, Untranslatable, translator
 from agenthost.protocol.versions.ladder import Translator
+from agenthost.protocol.versions.node_edits import find_call
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import (
     NOWHERE,
@@ -19,6 +21,7 @@ from agenthost.protocol.versions.step import (
     UpContext,
     Whereabouts,
 )
+from agenthost.protocol.versions.steps import steps_to
 from agenthost.protocol.versions.supported import introduced_in
 from tests.protocol.versions.samples import (
     NOW,
@@ -30,6 +33,7 @@ from tests.protocol.versions.samples import (
     session,
     tool_part,
 )
+from tests.protocol.wire_samples import variants
 from tests.strategies import json_values
 from tests.thoroughness import examples
 
@@ -122,22 +126,67 @@ def test_climbing_with_streamed_text_looks_at_no_state(version: str, action: Jso
     assert climbed is action
 
 
+class Touchy(Rewriter):
+    """Rewrites messages."""
+
+    def message(self, message: Json) -> Json:
+        """Mark a message."""
+        return {**message, "seen": True}
+
+
 class Bystander(Step):
-    """Has nothing to do with streamed text, and says when it is asked about it."""
+    """Has nothing to do with what carries no message, and says when it is asked about it."""
 
     newer, older = "0.7.0", "0.6.0"
+    nodes_down = Touchy()
 
-    def rewritten_down(self, action: Json, context: DownContext) -> list[Json]:
+    def rewritten_down(self, action: Json, *, reviewable: bool = True) -> list[Json]:
         """Complain."""
-        raise AssertionError("streamed text was translated")
+        raise AssertionError("what says nothing to it was translated")
 
 
-def test_streamed_text_climbs_no_step_that_has_nothing_to_say_about_it() -> None:
+def test_an_action_climbs_no_step_that_has_nothing_to_say_about_it() -> None:
     ladder = Translator("0.6.0", (Bystander(),))
-    delta = STREAMED[0]
-    assert ladder.action_down("chat", Untouchable(), delta, Untouchable()) == [delta]
+    part = {"type": "chat/toolCallReady", "turnId": "t", "toolCallId": "c", "edits": {"items": []}}
+    for action in (STREAMED[0], part):
+        assert ladder.action_down("chat", Untouchable(), action, Untouchable()) == [action]
     with pytest.raises(AssertionError, match="translated"):
         ladder.action_down("chat", {}, {"type": "chat/draftChanged"}, {"turns": []})
+
+
+class Asks(Step):
+    """Looks for the call that an action names, in both ways."""
+
+    newer, older = "0.5.0", "0.4.0"
+
+    def action_down(self, action: Json, context: DownContext) -> list[Json]:
+        """Say what the call was and is, alone and in its chat."""
+        forms = (context.before, context.after)
+        return [
+            {"type": "", "alone": form.call(action), "told": find_call(form(), action)}
+            for form in forms
+        ]
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+def test_a_call_alone_is_translated_as_in_its_chat(version: str) -> None:
+    calls = variants(ToolCallState)
+    ladder = Translator(version, (*steps_to(version), Asks()))
+    for number, call in enumerate(calls):
+        parts = [
+            {"kind": "toolCall", "toolCall": {**each, "toolCallId": f"c{index}"}}
+            for index, each in enumerate(calls)
+        ]
+        before, after = chat(*parts), chat(*parts[number:], *parts[:number])
+        for named in (f"c{number}", "none"):
+            action = {"type": "chat/usage", "turnId": "t", "toolCallId": named}
+            for said in ladder.action_down("chat", before, action, after):
+                assert said["alone"] == said["told"]
+                assert (said["alone"] or call)["status"] in _shown_as(call["status"])
+
+
+def _shown_as(status: str) -> tuple[str, ...]:
+    return (status, "running") if status == "auth-required" else (status,)
 
 
 @pytest.mark.parametrize("version", OLDER)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agenthost.protocol.versions.node_walks import (
-    carries_nodes,
+    nodes_in,
     walk_action,
     walk_notification,
     walk_params,
@@ -16,8 +16,9 @@ from agenthost.protocol.versions.node_walks import (
     walk_state,
 )
 from agenthost.protocol.versions.rewriter import Rewriter
-from agenthost.protocol.versions.supported import all_actions
+from tests.protocol.refusals import ACTIONS
 from tests.protocol.versions.samples import Json, chat, message, session
+from tests.protocol.wire_samples import variants
 
 Walk = Callable[[Rewriter, str, Any], Any]
 
@@ -317,7 +318,44 @@ def test_an_update_that_says_nothing_any_more_is_dropped() -> None:
 
 def test_streamed_text_carries_nothing_to_rewrite() -> None:
     streamed = ("chat/delta", "chat/reasoning", "chat/usage", "terminal/data")
-    assert not any(map(carries_nodes, streamed))
-    assert {name for name in all_actions() if carries_nodes(name)} >= {
-        name for walk, name, *_ in CASES if walk is walk_actions
-    }
+    assert not any(map(nodes_in, streamed))
+
+
+def _noting(name: str) -> Callable[..., Any]:
+    def note(self: Any, node: Any, *_: Any) -> Any:
+        self.met.add(name)
+        return node
+
+    return note
+
+
+class Witness(Rewriter):
+    """Notes which nodes there were."""
+
+    def __init__(self) -> None:
+        self.met: set[str] = set()
+
+
+Noting: type[Witness] = type(
+    "Noting", (Witness,), {name: _noting(name) for name in (*_hooks(), *_LISTS)}
+)
+
+
+def met_in(action: Json) -> set[str]:
+    """Return the nodes that are met in an action."""
+    witness = Noting()
+    walk_action(witness, action)
+    return witness.met
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_which_nodes_an_action_may_carry_is_known(name: str) -> None:
+    for action in variants(ACTIONS[name]):
+        assert met_in(action) <= set(nodes_in(action["type"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "node"), [(name, node) for walk, name, node, _ in CASES if walk is walk_actions]
+)
+def test_which_nodes_an_action_may_carry_is_known_of_whatever_shape(name: str, node: Json) -> None:
+    assert met_in({**node, "type": name}) <= set(nodes_in(name))

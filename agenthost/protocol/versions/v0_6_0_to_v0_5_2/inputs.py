@@ -17,7 +17,7 @@ from agenthost.protocol.status import (
     INPUT_NEEDED,
     with_activity,
 )
-from agenthost.protocol.versions.node_edits import Json, each, inside
+from agenthost.protocol.versions.node_edits import Json, inside
 
 # Calls in these states wait for a person, to a 0.5.2 client.
 _BLOCKED = frozenset({"pending-confirmation", "pending-result-confirmation"})
@@ -34,11 +34,10 @@ def is_open(part: Any) -> bool:
 
 def keep_resolved(turn: Json) -> Json:
     """Return a turn without its open requests."""
-
-    def resolved(part: Json) -> Json | None:
-        return None if is_open(part) else part
-
-    return inside(turn, "responseParts", lambda parts: each(parts, resolved))
+    parts = turn.get("responseParts")
+    if not isinstance(parts, list) or not any(map(is_open, parts)):
+        return turn
+    return {**turn, "responseParts": [part for part in parts if not is_open(part)]}
 
 
 def requests_down(state: Json) -> Json:

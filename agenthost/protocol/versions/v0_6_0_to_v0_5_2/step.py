@@ -141,10 +141,10 @@ class Step060To052(Step):
     def _response_part_down(self, action: Json, context: DownContext) -> list[Json]:
         if is_open(action["part"]):
             return [{"type": "chat/inputRequested", "request": action["part"]["request"]}]
-        return self.rewritten_down(action, context)
+        return self.rewritten_down(action, reviewable=context.reviewable)
 
     def _input_needed_set_down(self, action: Json, context: DownContext) -> list[Json]:
-        rewritten = self.rewritten_down(action, context)
+        rewritten = self.rewritten_down(action, reviewable=context.reviewable)
         if rewritten:
             return rewritten
         # Nothing old to say, unless it takes the place of something that was said.
@@ -165,7 +165,7 @@ def _ending_down(action: Json, context: DownContext) -> list[Json]:
 
 
 def _ready_down(action: Json, context: DownContext) -> list[Json]:
-    call = find_call(context.before(), action)
+    call = context.before.call(action)
     status = None if call is None else call["status"]
     if status == "auth-required":
         # A paused call took no notice.
@@ -173,7 +173,7 @@ def _ready_down(action: Json, context: DownContext) -> list[Json]:
     if call is None or status != "pending-confirmation":
         # Any other call shows what the action says and nothing else, in both versions.
         return [without(action, "riskAssessment")]
-    after = find_call(context.after(), action) or call
+    after = context.after.call(action) or call
     # Where the turn was told anew, the chat does not count the call as waiting before this.
     counts = context.before()["status"] == context.after()["status"]
     if counts and same(without(call, "riskAssessment"), without(after, "riskAssessment")):
@@ -209,7 +209,7 @@ def _pending_ready_down(action: Json, before: Json, after: Json) -> list[Json]:
 
 
 def _complete_down(action: Json, context: DownContext) -> list[Json]:
-    call = find_call(context.before(), action)
+    call = context.before.call(action)
     if call is None or call["status"] != "auth-required":
         return [action]
     if action["result"].get("success"):
@@ -242,7 +242,7 @@ def _ending_up(action: Json, context: UpContext) -> Json:
 
 
 def _ready_up(action: Json, context: UpContext) -> Json:
-    call = find_call(context.before(), action)
+    call = context.before.call(action)
     if call is not None and call["status"] == "pending-confirmation":
         raise Untranslatable("a call that is pending cannot be made ready in this version")
     return action

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from agenthost.protocol.json_edits import carry, without
-from agenthost.protocol.versions.node_edits import Json, find_call, inside, put
+from agenthost.protocol.versions.node_edits import Json, inside, put
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import (
     DownContext,
@@ -183,7 +183,7 @@ def _complete_up(action: Json, context: UpContext) -> Json:
 def _folded(holder: Json, action: Json, context: UpContext) -> Json:
     if not has_outcome(holder.get("content")):
         return holder
-    call = find_call(context.before(), action) or {}
+    call = context.before.call(action) or {}
     return {**holder, "content": fold_terminals(holder["content"], call.get("displayName"))}
 
 
@@ -269,13 +269,15 @@ class Step070To060(Step):
         return [action if action.get("content") is not None else {**action, "content": ""}]
 
     def _ready_down(self, action: Json, context: DownContext) -> list[Json]:
-        given = (find_call(context.after(), action) or action).get("toolInput")
+        given = (context.after.call(action) or action).get("toolInput")
         text = _inline(given)
         if text is None and given is not None and self._shows_input(action, context):
             # Nobody must approve a call by the input that it had before.
             text = ""
         # Old reducers forget the input unless it is repeated.
         ready = put(without(action, "contributor", "intention"), "toolInput", text)
+        if action.get("contributor") is None:
+            return [ready]
         if not self.extra_actions(action, context.before(), context.after()):
             return [ready]
         older = self.state_down("chat", context.before())
@@ -289,16 +291,16 @@ class Step070To060(Step):
 
     def _shows_input(self, action: Json, context: DownContext) -> bool:
         """Say whether an old client would keep the input that it was shown for a pending call."""
-        call = find_call(context.before(), action) or {}
+        call = context.before.call(action) or {}
         if call.get("status") != "pending-confirmation" or action.get("confirmed"):
             return False
         return _inline(call.get("toolInput")) is not None
 
     def _confirmed_down(self, action: Json, context: DownContext) -> list[Json]:
-        (rewritten,) = self.rewritten_down(action, context)
+        (rewritten,) = self.rewritten_down(action, reviewable=context.reviewable)
         if action.get("editedToolInput") is None:
             return [rewritten]
         # Old reducers always take the edit; here it counts only for what the call then holds.
-        call = find_call(context.after(), action) or {}
+        call = context.after.call(action) or {}
         text = _inline(call.get("toolInput"))
         return [put(rewritten, "editedToolInput", text)]

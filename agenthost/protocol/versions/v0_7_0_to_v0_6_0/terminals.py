@@ -20,7 +20,9 @@ def unfold_terminals(contents: list[Any]) -> list[Any]:
 
 
 def _is_newer(block: Any) -> bool:
-    return _is(block, "terminal") and ("isPty" in block or "result" in block)
+    if not isinstance(block, dict) or block.get("type") != "terminal":
+        return False
+    return "isPty" in block or "result" in block
 
 
 def _is(block: Any, block_type: str) -> bool:

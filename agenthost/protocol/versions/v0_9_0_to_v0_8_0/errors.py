@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agenthost.protocol.json_edits import carry, without
-from agenthost.protocol.versions.node_edits import Json, each, inside, put
+from agenthost.protocol.versions.node_edits import Json, inside, put
 from agenthost.protocol.versions.step import DownContext, Untranslatable, UpContext
 
 
@@ -16,11 +16,10 @@ def is_error(part: Any) -> bool:
 
 def without_error_parts(turn: Json) -> Json:
     """Return a turn without its error parts."""
-
-    def unless_error(part: Json) -> Json | None:
-        return None if is_error(part) else part
-
-    return inside(turn, "responseParts", lambda parts: each(parts, unless_error))
+    parts = turn.get("responseParts")
+    if not isinstance(parts, list) or not any(map(is_error, parts)):
+        return turn
+    return {**turn, "responseParts": [part for part in parts if not is_error(part)]}
 
 
 def turn_down(turn: Json) -> Json:

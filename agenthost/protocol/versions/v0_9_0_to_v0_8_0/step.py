@@ -82,7 +82,7 @@ class Step090To080(Step):
 
     def _content_changed_down(self, action: Json, context: DownContext) -> list[Json]:
         # Old reducers forget the error unless it is repeated.
-        rewritten = self.rewritten_down(action, context)
+        rewritten = self.rewritten_down(action, reviewable=context.reviewable)
         error = context.after().get("error")
         return [put(changed, "error", error) for changed in rewritten]
 
