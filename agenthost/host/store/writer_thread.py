@@ -17,6 +17,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
 from agenthost.host.store.contract import Append, StoreError, StoreMisuse
@@ -163,7 +164,7 @@ class WriterThread(Generic[BackendT]):
         """
         if self._quick is None or not _are_few(writes):
             return False
-        start = self._loop.time()
+        start = monotonic()
         if self._since_tidying >= COMMITS_BEFORE_TIDYING or start < self._not_before:
             return False
         if not self._using.acquire(blocking=False):
@@ -173,7 +174,7 @@ class WriterThread(Generic[BackendT]):
         finally:
             self._using.release()
         self._since_tidying += 1
-        if (now := self._loop.time()) > start + SLOW_COMMIT:
+        if (now := monotonic()) > start + SLOW_COMMIT:
             self._not_before = now + self._while
             self._while = min(LONGEST_WHILE, self._while * LONGER)
         else:
@@ -191,7 +192,7 @@ class WriterThread(Generic[BackendT]):
 
     def _settle(self, units: list[Unit], error: StoreError | None) -> None:
         self._guard.end(len(units))
-        self._not_before = max(self._not_before, self._loop.time() + PAUSE)
+        self._not_before = max(self._not_before, monotonic() + PAUSE)
         self.pending -= len(units)
         for unit in units:
             self._end(unit.done, error)

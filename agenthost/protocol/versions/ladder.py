@@ -55,6 +55,8 @@ class Translator:
     def __init__(self, version: str, steps: tuple[Step, ...]) -> None:
         self.version = version
         self._steps = steps
+        # Whether this is the newest version, where nothing needs translating.
+        self.is_identity = not steps
         # Most of what is sent is streamed text. What no step touches need not climb them all.
         self._passing_down = frozenset(
             name for name in all_actions() if all(step.passes_down(name) for step in steps)
@@ -64,11 +66,6 @@ class Translator:
             for name in all_actions()
             if self.exists(name) and all(step.passes_up(name) for step in steps)
         )
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether this is the newest version, where nothing needs translating."""
-        return not self._steps
 
     @property
     def pages_into_state(self) -> bool:
