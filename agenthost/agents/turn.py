@@ -478,9 +478,10 @@ class Turn:
 
     async def _append(self, kind: str, action_type: str, text: str) -> None:
         for piece in text_pieces(text):
-            await self._append_piece(kind, action_type, piece)
+            self._append_piece(kind, action_type, piece)
+            await self._port.flow()
 
-    async def _append_piece(self, kind: str, action_type: str, text: str) -> None:
+    def _append_piece(self, kind: str, action_type: str, text: str) -> None:
         if self._open_part is None or self._open_part[0] != kind:
             # All text comes as deltas, so that whoever collects those alone has all of it.
             id = self._port.new_id("part")
@@ -492,7 +493,6 @@ class Turn:
         self._port.emit(
             {"type": action_type, "turnId": self.id, "partId": part_id, "content": text}
         )
-        await self._port.flow()
 
     def _emit_part(self, part: dict[str, Any]) -> None:
         self._open_part = None
