@@ -204,11 +204,15 @@ class Turn:
 
     async def write(self, markdown: str) -> None:
         """Stream markdown into the answer."""
-        await self._append("markdown", "chat/delta", markdown)
+        for piece in text_pieces(markdown):
+            self._append("markdown", "chat/delta", piece)
+            await self._port.flow()
 
     async def think(self, text: str) -> None:
         """Stream reasoning, which clients fold away."""
-        await self._append("reasoning", "chat/reasoning", text)
+        for piece in text_pieces(text):
+            self._append("reasoning", "chat/reasoning", piece)
+            await self._port.flow()
 
     async def notify(self, content: str) -> None:
         """Add a notice of the system to the answer."""
@@ -476,11 +480,7 @@ class Turn:
         # Of several, the one at which the turn was started.
         return self._port.client if self._port.client in owners else next(iter(owners), None)
 
-    async def _append(self, kind: str, action_type: str, text: str) -> None:
-        for piece in text_pieces(text):
-            await self._append_piece(kind, action_type, piece)
-
-    async def _append_piece(self, kind: str, action_type: str, text: str) -> None:
+    def _append(self, kind: str, action_type: str, text: str) -> None:
         if self._open_part is None or self._open_part[0] != kind:
             # All text comes as deltas, so that whoever collects those alone has all of it.
             id = self._port.new_id("part")
@@ -492,7 +492,6 @@ class Turn:
         self._port.emit(
             {"type": action_type, "turnId": self.id, "partId": part_id, "content": text}
         )
-        await self._port.flow()
 
     def _emit_part(self, part: dict[str, Any]) -> None:
         self._open_part = None

@@ -6,7 +6,7 @@ Owns the four message shapes and the id rules. Does not know methods, parameters
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import orjson
@@ -70,9 +70,8 @@ def loads(raw: bytes | str) -> Any:
         raise ParseError from error
 
 
-def dumps(value: Any) -> bytes:
-    """Encode JSON compactly as UTF-8."""
-    return orjson.dumps(value)
+dumps: Callable[[Any], bytes] = orjson.dumps
+"""Encode JSON compactly as UTF-8."""
 
 
 def decode(raw: bytes | str) -> Message:

@@ -30,6 +30,9 @@ class CloseCode(IntEnum):
 _TEXT_FRAME = 0x81
 _LENGTH_IN_2_BYTES = 126
 _LENGTH_IN_8_BYTES = 127
+# The heads of frames with such a length, where that is still zero.
+_HEAD_OF_4_BYTES = (_TEXT_FRAME << 8 | _LENGTH_IN_2_BYTES) << 16
+_HEAD_OF_10_BYTES = (_TEXT_FRAME << 8 | _LENGTH_IN_8_BYTES) << 64
 
 
 class TransportClosed(AgentHostError):
@@ -80,7 +83,8 @@ class Encoded:
     def websocket(self) -> bytes:
         """The complete unmasked WebSocket text frame, as servers send it."""
         if self._websocket is None:
-            self._websocket = b"".join((_frame_head(self.size), *self._pieces))
+            head, payload = _frame_head(self.size), self._payload
+            self._websocket = b"".join((head, *self._pieces)) if payload is None else head + payload
         return self._websocket
 
     @property
@@ -103,8 +107,8 @@ def _frame_head(size: int) -> bytes:
     if size < _LENGTH_IN_2_BYTES:
         return bytes((_TEXT_FRAME, size))
     if size < 1 << 16:
-        return bytes((_TEXT_FRAME, _LENGTH_IN_2_BYTES)) + size.to_bytes(2, "big")
-    return bytes((_TEXT_FRAME, _LENGTH_IN_8_BYTES)) + size.to_bytes(8, "big")
+        return (_HEAD_OF_4_BYTES | size).to_bytes(4, "big")
+    return (_HEAD_OF_10_BYTES | size).to_bytes(10, "big")
 
 
 class Transport(Protocol):

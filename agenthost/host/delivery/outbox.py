@@ -118,7 +118,8 @@ class Outbox:
         latency = self._gathered_latency
         if not latency and self._pump is None and self._transport.backlog <= SOCKET_BACKLOG:
             # Whatever was gathered for a while goes first, in the same write.
-            self._stop_timer()
+            if self._timer is not None:
+                self._stop_timer()
             self._write((*self._take(None), *messages) if self._waiting else messages)
             return
         if not self._wait(messages):

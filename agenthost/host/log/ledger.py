@@ -223,15 +223,22 @@ class Ledger(Generic[D]):
             self._on_failure(error)
 
     def _release(self, deliveries: list[D | _Settled]) -> None:
+        handed_on: list[D] = []
+        settled: list[_Settled] = []
+        for item in deliveries:
+            if isinstance(item, _Settled):
+                settled.append(item)
+            else:
+                handed_on.append(item)
         self._releasing = True
         try:
             if self.failure is None:
-                self._hand_on([item for item in deliveries if not isinstance(item, _Settled)])
+                self._hand_on(handed_on)
         finally:
             self._releasing = False
-            for item in deliveries:
-                if isinstance(item, _Settled) and not item.future.done():
-                    self._end_wait(item.future)
+            for waiter in settled:
+                if not waiter.future.done():
+                    self._end_wait(waiter.future)
 
     def _end_wait(self, future: asyncio.Future[None]) -> None:
         if self.failure is None:

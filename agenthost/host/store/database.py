@@ -15,12 +15,14 @@ from typing import Literal, Self, TypeAlias
 
 from agenthost.host.store.content_version import refuse_newer
 from agenthost.host.store.files import (
+    FOREIGN_ERRORS,
     WAL_BYTES,
     connect_writer,
     is_unreadable,
     prepare_directory,
     prepare_file,
     translated,
+    translation,
 )
 from agenthost.host.store.ownership import Ownership
 from agenthost.host.store.sequence import Opening, QueuedWrite
@@ -112,11 +114,14 @@ class Database:
             StoreError: none of them is stored.
         """
         # A failure may leave the transaction open; closing rolls it back, and nothing else follows.
-        with translated(self._path):
+        try:
             if synced and self._durability == "normal":
                 self._commit_synced(writes)
             else:
                 self._statements.commit(writes)
+        except FOREIGN_ERRORS as error:
+            # What `translated` does. Every commit comes along here, and this costs it nothing.
+            raise translation(self._path, error) from error
 
     def tidy(self) -> None:
         """Copy the write-ahead log into the database once it is long.

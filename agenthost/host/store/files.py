@@ -42,10 +42,13 @@ ADVICE = (
 )
 
 
+FOREIGN_ERRORS = (sqlite3.Error, OSError)
+"""What SQLite and the operating system raise."""
+
+
 class translated:
     """Turns what SQLite and the operating system raise into the store's own errors."""
 
-    # No generator: every commit comes along here.
     __slots__ = ("_path",)
 
     def __init__(self, path: str) -> None:
@@ -60,11 +63,12 @@ class translated:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(exc, sqlite3.Error | OSError):
-            raise _translation(self._path, exc) from exc
+        if isinstance(exc, FOREIGN_ERRORS):
+            raise translation(self._path, exc) from exc
 
 
-def _translation(path: str, error: sqlite3.Error | OSError) -> StoreError:
+def translation(path: str, error: sqlite3.Error | OSError) -> StoreError:
+    """Return the store's own error for what SQLite or the operating system raised."""
     if isinstance(error, sqlite3.DatabaseError):
         code = getattr(error, "sqlite_errorcode", None)
         # The low byte is the primary code, the rest its details.

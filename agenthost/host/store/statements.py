@@ -111,6 +111,8 @@ class Statements:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        # One cursor for all of them: to make one for each commit takes as long as some statements.
+        self._execute_insert = connection.cursor().execute
         # Numbers of channels that exist, as far as they were needed.
         self._channels: dict[str, int] = {}
         # Entries that are not in the log yet, as the flat list of an insert's parameters, and
@@ -120,41 +122,44 @@ class Statements:
 
     def commit(self, writes: Sequence[QueuedWrite]) -> None:
         """Carry out the writes in one transaction."""
-        if self._is_one_insert(writes):
+        gathered = self._gather(writes, 0)
+        if gathered == len(writes) <= ROWS_PER_INSERT:
             # A lone statement is its own transaction.
-            self.apply(writes)
+            self._insert_entries()
             return
         self._connection.execute("BEGIN IMMEDIATE")
-        self.apply(writes)
+        self.apply(writes, gathered)
         self._connection.execute("COMMIT")
 
-    def apply(self, writes: Sequence[QueuedWrite]) -> None:
-        """Carry out the writes within the transaction that is open."""
-        known = self._channels
-        for write in writes:
-            if not isinstance(write, Append):
+    def apply(self, writes: Sequence[QueuedWrite], start: int = 0) -> None:
+        """Carry out the writes, from one of them on, within the transaction that is open."""
+        while start < len(writes):
+            write = writes[start]
+            if isinstance(write, Append):
+                # Nothing of the channel is missing from its first entry on.
+                self._channel(write.channel, begins_after=write.seq - 1)
+            else:
                 self._apply_other(write)
-                continue
-            seq, now, action, origin = write.seq, short_time(write.now), write.action, write.origin
+                start += 1
+            start = self._gather(writes, start)
+        self._insert_entries()
+
+    def _gather(self, writes: Sequence[QueuedWrite], start: int) -> int:
+        """Collect entries from ``start`` on, and return where something else has to come first."""
+        known, entries = self._channels, self._entries
+        for index in range(start, len(writes)):
+            write = writes[index]
+            if not isinstance(write, Append):
+                return index
             channel = known.get(write.channel)
             if channel is None:
-                # Nothing of the channel is missing from its first entry on.
-                channel = self._channel(write.channel, begins_after=seq - 1)
+                return index
+            seq, now, action, origin = write.seq, short_time(write.now), write.action, write.origin
             if origin is not None:
                 self._has_origins = True
             checked = entry_checksum(seq, now, action, origin)
-            self._entries += (seq, channel, now, bytearray(action), checked, origin)
-        self._insert_entries()
-
-    def _is_one_insert(self, writes: Sequence[QueuedWrite]) -> bool:
-        if len(writes) > ROWS_PER_INSERT:
-            return False
-        known = self._channels
-        # A generator would cost more than all that it looks at.
-        for write in writes:
-            if not isinstance(write, Append) or write.channel not in known:
-                return False
-        return True
+            entries += (seq, channel, now, bytearray(action), checked, origin)
+        return len(writes)
 
     def _insert_entries(self) -> None:
         """Write out the collected entries; needed before anything that looks at the log."""
@@ -168,7 +173,7 @@ class Statements:
         step = ROWS_PER_INSERT * width
         for start in range(0, len(entries), step):
             chunk = entries[start : start + step] if len(entries) > step else entries
-            self._connection.execute(_insert_rows(len(chunk) // width, width), chunk)
+            self._execute_insert(_insert_rows(len(chunk) // width, width), chunk)
 
     def _apply_other(self, write: QueuedWrite) -> None:
         execute = self._connection.execute

@@ -16,6 +16,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -95,6 +96,9 @@ class WriterThread(Generic[BackendT]):
         self._since_tidying = 0
         self._not_before = 0.0
         self._while = SHORTEST_WHILE
+        # What all share who wait for what the loop has stored already.
+        self._stored: asyncio.Future[None] = self._loop.create_future()
+        self._stored.set_result(None)
         # The first failure; after it nothing is stored any more.
         self.failure: StoreError | None = None
         # Set once no more units are taken.
@@ -129,11 +133,11 @@ class WriterThread(Generic[BackendT]):
         """
         if self._stopping:
             raise StoreMisuse("the store is not open")
+        if self.failure is None and not self.pending and not synced and self._commit_here(writes):
+            return self._stored
         done: asyncio.Future[None] = self._loop.create_future()
         if self.failure is not None:
             done.set_exception(_again(self.failure))
-            return done
-        if not self.pending and not synced and self._commit_here(writes, done):
             return done
         self.pending += 1
         if not self._tick:
@@ -156,31 +160,31 @@ class WriterThread(Generic[BackendT]):
         if self.failure is not None:
             raise _again(self.failure)
 
-    def _commit_here(self, writes: Sequence[QueuedWrite], done: asyncio.Future[None]) -> bool:
-        """Commit a few entries in the loop's own thread; False when they are the other thread's.
+    def _commit_here(self, writes: Sequence[QueuedWrite]) -> bool:
+        """Commit a few entries in the loop's own thread.
 
-        Only while nothing is pending: another unit that is not stored yet must come first.
+        False when that failed, or when they are the other thread's. Only while nothing is pending:
+        another unit that is not stored yet must come first.
         """
         if self._quick is None or not _are_few(writes):
             return False
-        start = self._loop.time()
+        start = monotonic()
         if self._since_tidying >= COMMITS_BEFORE_TIDYING or start < self._not_before:
             return False
         if not self._using.acquire(blocking=False):
             return False
         try:
-            failure = _commit(self._quick, writes, synced=False)
+            self.failure = _commit(self._quick, writes, synced=False)
         finally:
             self._using.release()
         self._since_tidying += 1
-        if (now := self._loop.time()) > start + SLOW_COMMIT:
+        if (now := monotonic()) > start + SLOW_COMMIT:
             self._not_before = now + self._while
             self._while = min(LONGEST_WHILE, self._while * LONGER)
         else:
             self._not_before = now + PAUSE
             self._while = max(SHORTEST_WHILE, self._while * SHORTER)
-        self._end(done, failure)
-        return True
+        return self.failure is None
 
     def _hand_over(self) -> None:
         if self._tick:
@@ -191,7 +195,7 @@ class WriterThread(Generic[BackendT]):
 
     def _settle(self, units: list[Unit], error: StoreError | None) -> None:
         self._guard.end(len(units))
-        self._not_before = max(self._not_before, self._loop.time() + PAUSE)
+        self._not_before = max(self._not_before, monotonic() + PAUSE)
         self.pending -= len(units)
         for unit in units:
             self._end(unit.done, error)

@@ -122,8 +122,11 @@ class Crossing:
 
     def _answer(self, ear: int) -> None:
         # Before looking at what was posted: whoever posts while that goes on rings again.
-        with contextlib.suppress(BlockingIOError):
+        try:
             os.read(ear, 64)
+        except BlockingIOError:
+            # Nobody has rung.
+            return
         self._take()
 
     def _take(self) -> None:
@@ -138,7 +141,7 @@ class Crossing:
                 function(argument)
             except Exception:
                 log.exception("what an agent asked for failed")
-            if self._now() > until:
+            if posted and self._now() > until:
                 break
         if self._batches is not None:
             self._batches.end_batch()

@@ -183,12 +183,15 @@ class AgentPort:
     def flush(self) -> None:
         """Let everything cross over that waits for company."""
         if self._pieces:
-            pieces, self._pieces = self._pieces, []
-            if self._pieces_wait is not None:
-                self._pieces_wait.cancel()
-                self._pieces_wait = None
-            self._crossed_at = monotonic()
-            self._crossing.post(self._running.emit_all, pieces)
+            self._cross(monotonic())
+
+    def _cross(self, now: float) -> None:
+        pieces, self._pieces = self._pieces, []
+        if self._pieces_wait is not None:
+            self._pieces_wait.cancel()
+            self._pieces_wait = None
+        self._crossed_at = now
+        self._crossing.post(self._running.emit_all, pieces)
 
     def rename(self, title: str) -> None:
         """Give the chat another title, and the session where it is the default chat."""
@@ -376,9 +379,10 @@ class AgentPort:
     def _emit_text(self, action: Action) -> None:
         pieces = self._pieces
         pieces.append(action)
-        since = monotonic() - self._crossed_at
+        now = monotonic()
+        since = now - self._crossed_at
         if since > PAUSE or len(pieces) >= (FEW_PIECES if since > SOME_TIME else MOST_PIECES):
-            self.flush()
+            self._cross(now)
         elif self._pieces_wait is None:
             loop = asyncio.get_running_loop()
             self._pieces_wait = loop.call_later(LONGEST_WAIT, self.flush)

@@ -56,6 +56,8 @@ class Translator:
     def __init__(self, version: str, steps: tuple[Step, ...]) -> None:
         self.version = version
         self._steps = steps
+        # Whether this is the newest version, where nothing needs translating.
+        self.is_identity = not steps
         # Most steps touch few actions, and none the streamed text that most of them are.
         self._passing_down = [_passing_down(step) for step in steps]
         self._rewritten_down = [_rewritten_down(step) for step in steps]
@@ -64,11 +66,6 @@ class Translator:
         self._untouched_up = frozenset(
             filter(self.exists, frozenset(all_actions()).intersection(*self._passing_up))
         )
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether this is the newest version, where nothing needs translating."""
-        return not self._steps
 
     @property
     def pages_into_state(self) -> bool:
