@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
 from agenthost.host.access import NamedTokens
-from agenthost.host.brought import Brought
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
@@ -250,7 +249,8 @@ def wire(
         credentials=credentials,
         canvases=canvases,
         read_published=client_resources.read_bytes,
-        brings=Brought(customizations, mcp),
+        customizations=customizations,
+        mcp=mcp,
         telemetry=telemetry,
         terminals=terminals,
         shells=settings.shells,
