@@ -114,9 +114,12 @@ class TurnChanges:
             self._changesets.refresh_all(session, after, turn_id)
 
     async def _places(self, session: SessionChannel) -> list[Workplace]:
-        return await self._changesets.workplaces.find(session, Scope(session).directories)
+        directories = session.state.get("workingDirectories") or ()
+        return await self._changesets.workplaces.find(session, directories)
 
     async def _take(self, session: SessionChannel, places: list[Workplace]) -> Trees:
+        if not places:
+            return {}
         page = await self._book.page(session.uri)
         trees: dict[str, str] = {}
         for place in places:
