@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agenthost.agents.api import AgentError
+from agenthost.agents.api import Agent, AgentError
 from agenthost.errors import InvalidParams, WireError
 from agenthost.host.clients.methods import handles
 from agenthost.host.clients.resent_actions import without_filled_in
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.host.clients.taken_actions import TakenAction
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
-    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 _NUMBER = Whole(minimum=0)
 
@@ -226,11 +225,8 @@ class _Surroundings:
     async def find(self, uri: str) -> AnyChannel | None:
         return await self.connection.core.directory.find(uri)
 
-    def capabilities(self, session: OwnerChannel) -> AgentCapabilities:
-        return self.connection.core.sessions.capabilities(session)
-
-    def models(self, session: OwnerChannel) -> Sequence[SessionModelInfo]:
-        return self.connection.core.sessions.models(session)
+    def agent(self, session: OwnerChannel) -> Agent | None:
+        return self.connection.core.agents.get(session.state["provider"])
 
     def missing_tokens(self, session: OwnerChannel) -> Sequence[ProtectedResourceMetadata]:
         principal = self.connection.principal.name

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agenthost.agents.api import Agent
 from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.messages import Message, MessageAttachment
     from agenthost.protocol.chat.state import ChatState, CompletedTurn, ToolChatOrigin
     from agenthost.protocol.common import Action, JsonObject
-    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 
 # Chat -> its session, of those whose queue goes on once another host has them.
@@ -133,13 +133,7 @@ class ChatRegistry:
         uri = self._free_name(session, wanted)
         return self._register(session, self._state(uri, extra))
 
-    async def create(
-        self,
-        params: JsonObject,
-        capabilities: AgentCapabilities,
-        models: Sequence[SessionModelInfo],
-        starter: Starter,
-    ) -> None:
+    async def create(self, params: JsonObject, agent: Agent | None, starter: Starter) -> None:
         """Carry out ``createChat``."""
         session = await self._directory.find(params["channel"], SESSION)
         if session is None:
@@ -149,11 +143,11 @@ class ChatRegistry:
             raise InvalidParams("no chat can have this URI", path="chat")
         if worker_of(uri) or session_of_default_chat(uri) not in (None, session.uri):
             raise InvalidParams("this URI is kept for a chat that the host makes", path="chat")
-        source = await self._source(params, session, capabilities)
+        source = await self._source(params, session, agent)
         message = params.get("initialMessage")
         asked = {"message": message} if message is not None else {}
         find = self._directory.find
-        facts = await rule_context(find, "", session, capabilities, asked, models)
+        facts = await rule_context(find, "", session, agent, asked)
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
         if not self._directory.has(session):
@@ -383,9 +377,9 @@ class ChatRegistry:
         return chat
 
     async def _source(
-        self, params: JsonObject, session: SessionChannel, capabilities: AgentCapabilities
+        self, params: JsonObject, session: SessionChannel, agent: Agent | None
     ) -> ChatChannel | None:
-        multiple = capabilities.get("multipleChats")
+        multiple = agent.capabilities.get("multipleChats") if agent is not None else None
         if multiple is None:
             raise InvalidParams("the agent supports one chat per session only", path="chat")
         source = params.get("source")
