@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from agenthost.host.channels.chat.answers import read_answers
+from agenthost.host.channels.chat import answers
 from agenthost.host.channels.chat.authors import read_authors
 from agenthost.host.channels.chat.consequences import (
     TRUST_QUESTION,
@@ -150,7 +150,7 @@ class ChatKind(RuledKind["ChatState"]):
 
     def understood(self, state: ChatState, action: Action) -> Action:
         """Return an action with its answers as the questions mean them."""
-        return read_answers(state, action)
+        return answers.read_answers(state, action) if action["type"] in answers.RULES else action
 
     def prepare(
         self,
@@ -169,7 +169,7 @@ class ChatKind(RuledKind["ChatState"]):
         if action["type"] == "chat/turnResume":
             # Older versions are told to go back to the turn before, which they must hold.
             first += [ShowTurn(channel, turn["id"]) for turn in channel.state["turns"][-2:][:1]]
-        if action.get("message") is not None:
+        if (action.get("message") or {}).get("attachments"):
             first.append(ShowAttached(action["message"]))
         if action["type"] == "chat/toolCallConfirmed" and not action["approved"]:
             call = find_call(channel.state, action)
@@ -228,8 +228,11 @@ def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Cons
         follows.append(RememberAuthor(chat, action["id"], setter))
     if action["type"] in _TAKES_PART:
         starter = applied.dispatch.connection.starter if applied.dispatch else applied.starter
-        follows += [TakePart(session, starter.principal)] if starter is not None else []
-    if action["type"] in _HAS_MESSAGE:
+        if starter is not None and starter.principal not in session_extra(session).participants:
+            follows.append(TakePart(session, starter.principal))
+    if action["type"] in _HAS_MESSAGE and (
+        action["message"].get("attachments") or extra_of(chat).attached
+    ):
         author = applied.dispatch.connection.starter if applied.dispatch else applied.starter
         follows.append(KeepAttachments(chat, action, author.client_id if author else None))
     follows += [Apply(session, each) for each in session_actions(action, after, session.state)]
