@@ -422,7 +422,8 @@ class TurnRunner:
             elif agent is None:
                 raise AgentError("the session's agent is not available here", "agentMissing")
             else:
-                running.check_tokens(agent)
+                if agent.protected_resources:
+                    running.check_tokens(agent)
                 looks = await self._prepare(running, agent)
                 turn = running.turn = self._turn(agent, port, running, resumed_parts)
                 await self.starts.ensure(agent, turn.session, running.show_activity)
@@ -474,7 +475,7 @@ class TurnRunner:
             message=message_for_agent(chat, running.turn_id, message),
             history=[*extra_of(chat).context, *history_for_agent(chat)],
             session=session_context(session.uri, session.state, chat.state, resume_state),
-            models=self.order_models(agent.models) if agent is not None else (),
+            models=self.order_models(agent.models) if agent is not None and agent.models else (),
             is_resumed=resumed_parts is not None,
             parts_so_far=resumed_parts or (),
         )
