@@ -18,7 +18,6 @@ from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
 from agenthost.host.channels.changeset.turn_changes import TurnChanges
-from agenthost.host.channels.changeset.workplaces import Workplaces
 from agenthost.host.channels.chat.approval_modes import ApprovalModes
 from agenthost.host.channels.chat.completions import FileSearches
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
@@ -31,7 +30,7 @@ from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.participants import Participants
-from agenthost.host.channels.session.places import Places
+from agenthost.host.channels.session.places import Places, Workplaces
 from agenthost.host.channels.session.records import Permissions, PlaceRecords, ResumeStates
 from agenthost.host.channels.session.repository_watches import RepositoryWatches
 from agenthost.host.channels.session.trash import Trash

@@ -15,11 +15,11 @@ from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import NOT_KEPT, Trees
 from agenthost.host.channels.changeset.compute import Scope, Uncomputable, wanted_base
 from agenthost.host.channels.changeset.tool_edits import edits_in
-from agenthost.host.channels.changeset.workplaces import Workplace
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.consequences import CountChanges, RefreshChangesets
 from agenthost.host.channels.session.kind import SessionChannel, extra_of
+from agenthost.host.channels.session.places import Workplace
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
