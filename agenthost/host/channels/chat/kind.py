@@ -20,6 +20,7 @@ from agenthost.host.channels.chat.consequences import (
     ShowAttached,
     ShowTurn,
     TrustAnswered,
+    session_actions,
     turn_consequences,
 )
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
@@ -35,7 +36,6 @@ from agenthost.host.channels.chat.extra import (
 from agenthost.host.channels.chat.mode_answers import approvals_by_mode
 from agenthost.host.channels.chat.names import find_named_chat
 from agenthost.host.channels.chat.rules import find_call
-from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
 from agenthost.host.channels.instants import is_off
 from agenthost.host.channels.ruled_kind import Gathered, RuledKind

@@ -32,12 +32,12 @@ from agenthost.host.channels.chat.consequences import (
     StopBackgroundWork,
     StopTurn,
     TitleFromFirstMessage,
+    chat_summary,
 )
 from agenthost.host.channels.chat.extra import CONTEXTS, ChatChannel, extra_of
 from agenthost.host.channels.chat.fork import History, copy_content, new_chat_from
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.message_rules import check_message
-from agenthost.host.channels.chat.session_updates import chat_summary
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.ruled_kind import rule_context
 from agenthost.host.channels.session.consequences import LeaveDirectory, ReadDefaultChat
