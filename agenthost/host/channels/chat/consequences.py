@@ -11,6 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from agenthost.host.channels.chat.extra import ChatChannel, extra_of
+from agenthost.host.channels.chat.mode_answers import approvals_by_mode
+from agenthost.host.channels.session.consequences import RefreshGit, TakePart
+from agenthost.host.channels.session.kind import SessionChannel
+from agenthost.host.channels.session.kind import extra_of as session_extra
 from agenthost.host.channels.titles import clipped
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.protocol.chat.parts import open_requests, tool_calls
@@ -20,8 +25,6 @@ from agenthost.protocol.session.input_needed import input_needed_in
 from agenthost.protocol.status import IS_READ
 
 if TYPE_CHECKING:
-    from agenthost.host.channels.chat.extra import ChatChannel
-    from agenthost.host.channels.session.kind import SessionChannel
     from agenthost.host.log.kind import Applied
     from agenthost.host.trust.principals import Principal, Starter
     from agenthost.protocol.chat.messages import Message
@@ -62,6 +65,10 @@ _MAY_BLOCK = frozenset(
 )
 # Characters of a tool's own words that fit into a line of a list.
 LONGEST_ACTIVITY = 120
+# Actions that bring a message, which may attach something.
+_HAS_MESSAGE = frozenset({"chat/turnStarted", "chat/pendingMessageSet"})
+# Actions by which somebody comes to take part in the session.
+_TAKES_PART = _HAS_MESSAGE | {"chat/turnResume"}
 _MARKS_UNREAD = frozenset({"chat/turnStarted", "chat/turnResume", "chat/inputRequested"})
 
 
@@ -205,6 +212,36 @@ class TrustAnswered(Consequence):
     answered: frozenset[str]
 
 
+def consequences(applied: Applied[ChatState], session: SessionChannel) -> list[Consequence]:
+    """Return what keeps session, catalogue and turns in step with a chat, in its order."""
+    chat, action, before, after = applied.channel, applied.action, applied.before, applied.after
+    author = _by(applied)
+    follows: list[Consequence] = []
+    if action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
+        follows.append(RememberAuthor(chat, action["id"], applied.dispatch.connection.starter))
+    if author is not None and action["type"] in _TAKES_PART and not _takes_part(session, author):
+        follows.append(TakePart(session, author.principal))
+    if action["type"] in _HAS_MESSAGE and (
+        action["message"].get("attachments") or extra_of(chat).attached
+    ):
+        follows.append(KeepAttachments(chat, action, author.client_id if author else None))
+    follows += [Apply(session, each) for each in session_actions(action, after, session.state)]
+    follows += turn_consequences(applied, session)
+    if action["type"] == "chat/inputCompleted" and applied.dispatch is not None:
+        id, principal = action["requestId"], applied.dispatch.connection.principal
+        if id.startswith(TRUST_QUESTION):
+            # Before whoever waits for the answer goes on.
+            answered = frozenset(action.get("answers") or ())
+            follows.append(TrustAnswered(chat, session, id, principal, answered))
+    follows.append(ChatChanged(chat))
+    if action["type"] == "chat/toolCallReady":
+        # The mode may have changed while the call was under way.
+        follows += [Apply(chat, answer) for answer in approvals_by_mode(after, session.state)]
+    if "activeTurn" in before and "activeTurn" not in after:
+        follows.append(RefreshGit(session))
+    return follows
+
+
 def turn_consequences(applied: Applied[ChatState], session: SessionChannel) -> list[Consequence]:
     """Return which turn to start or stop, and what to clear, after a chat changed."""
     chat, before, after = applied.channel, applied.before, applied.after
@@ -243,8 +280,12 @@ def _is_queued_in_free_chat(applied: Applied[ChatState]) -> bool:
     )
 
 
+def _takes_part(session: SessionChannel, author: Starter) -> bool:
+    return author.principal in session_extra(session).participants
+
+
 def _by(applied: Applied[ChatState]) -> Starter | None:
-    """Return who starts a turn."""
+    """Return on whose behalf it was done."""
     return applied.dispatch.connection.starter if applied.dispatch else applied.starter
 
 
