@@ -46,6 +46,7 @@ from agenthost.host.delivery.budget import Budget
 from agenthost.host.delivery.fanout import Fanout
 from agenthost.host.files.client_resources import ClientResources
 from agenthost.host.files.commands import ResourceFiles
+from agenthost.host.files.content import is_content
 from agenthost.host.files.reach import Reach
 from agenthost.host.folder_trust import FolderTrust
 from agenthost.host.host_metrics import host_metrics
@@ -292,7 +293,10 @@ def wire(
     )
     turns.hooks.add_witness(TurnChanges(writer, directory, effects, tasks, changesets))
     releases.on_release(changesets.end_session)
-    context = PolicyContext(host_roots=settings.roots)
+    reach = Reach(participants, settings.roots, [workspace_dir, *settings.kept_away])
+    context = PolicyContext(
+        resource_roots=reach.real_folders, host_roots=settings.roots, is_content=is_content
+    )
     templates = Templates(
         directory, sessions, loops, settings.policy, context, settings.is_admitted
     )
@@ -315,7 +319,6 @@ def wire(
         templates=templates,
         runs=runs,
     )
-    reach = Reach(participants, settings.roots, [workspace_dir, *settings.kept_away])
     watches = ResourceWatches(writer, directory, effects, settings.limits, reach.reaches)
     releases.on_release(watches.session_goes)
     # Last: nothing runs or watches in there any more.
@@ -359,6 +362,7 @@ def wire(
         pacing=Pacing(),
         large_frames=asyncio.Lock(),
         policy=settings.policy,
+        policy_context=context,
         kind_methods={name: h for kind in settings.kinds for name, h in kind.methods.items()},
         metrics=metrics,
         wire_log=wire_log,
