@@ -16,7 +16,13 @@ from agenthost.host.channels.chat.mode_answers import approvals_by_mode
 from agenthost.host.channels.session.consequences import RefreshGit, TakePart
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.channels.session.kind import extra_of as session_extra
-from agenthost.host.channels.titles import clipped
+from agenthost.host.channels.titles import (
+    UNTITLED_CHAT,
+    UNTITLED_SESSION,
+    clipped,
+    title_from,
+    title_of,
+)
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.protocol.chat.parts import open_requests, tool_calls
 from agenthost.protocol.json_edits import carry, without
@@ -89,14 +95,6 @@ class KeepAttachments(Consequence):
     action: Action
     # The client that sent it, if one did.
     sender: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TitleFromFirstMessage(Consequence):
-    """Name a new chat, and a new session, after the first message."""
-
-    chat: ChatChannel
-    session: SessionChannel
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +247,8 @@ def turn_consequences(applied: Applied[ChatState], session: SessionChannel) -> l
     follows: list[Consequence] = []
     ended = before.get("activeTurn") is not None and after.get("activeTurn") is None
     if type == "chat/turnStarted":
-        follows += (TitleFromFirstMessage(chat, session), StartTurn(chat, session, _by(applied)))
+        follows += [Apply(session, each) for each in _title_actions(chat, after, session)]
+        follows.append(StartTurn(chat, session, _by(applied)))
     elif type == "chat/turnResume":
         follows += _closing(applied)
         # Milliseconds that it took until it failed.
@@ -269,6 +268,17 @@ def turn_consequences(applied: Applied[ChatState], session: SessionChannel) -> l
         # After a cancel or an error the queue is held until somebody acts.
         follows.append(StartNextQueued(chat))
     return follows
+
+
+def _title_actions(
+    chat: ChatChannel, after: ChatState, session: SessionChannel
+) -> Iterator[Action]:
+    """Name a new chat, and a new session, after the first message."""
+    title = title_from(after["activeTurn"]["message"]["text"])
+    if title and session.state["title"] == UNTITLED_SESSION:
+        yield {"type": "session/titleChanged", "title": title}
+    if title and title_of(chat, session) == UNTITLED_CHAT:
+        yield {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
 
 
 def _is_queued_in_free_chat(applied: Applied[ChatState]) -> bool:

@@ -31,7 +31,6 @@ from agenthost.host.channels.chat.consequences import (
     StartNextQueued,
     StopBackgroundWork,
     StopTurn,
-    TitleFromFirstMessage,
     chat_summary,
 )
 from agenthost.host.channels.chat.extra import CONTEXTS, ChatChannel, extra_of
@@ -42,7 +41,7 @@ from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.ruled_kind import rule_context
 from agenthost.host.channels.session.consequences import LeaveDirectory, ReadDefaultChat
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
-from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from, title_of
+from agenthost.host.channels.titles import UNTITLED_CHAT, title_of
 from agenthost.host.log.directory import OWNERS, Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
@@ -87,7 +86,6 @@ class ChatRegistry:
         self.is_held: Callable[[str], bool] = lambda session: False
         effects.on(RememberAuthor, lambda e: self.remember_author(e.chat, e.message_id, e.author))
         effects.on(KeepAttachments, lambda e: self.keep_attachments(e.chat, e.action, e.sender))
-        effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
         effects.on(DropSteering, lambda e: self.drop_steering(e.chat))
         effects.on(QueueSteering, lambda e: self.queue_steering(e.chat))
         effects.on(RenameChat, lambda e: self.rename(e.chat, e.session, e.title))
@@ -283,17 +281,6 @@ class ChatRegistry:
         queued = {"type": "chat/pendingMessageSet", "kind": "queued", **pending}
         self._writer.apply(chat, queued)
         self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [pending["id"]]})
-
-    def name(self, chat: ChatChannel, session: SessionChannel) -> None:
-        """Name a new chat, and a new session, after the first message."""
-        title = title_from(chat.state["activeTurn"]["message"]["text"])
-        if not title:
-            return
-        if session.state["title"] == UNTITLED_SESSION:
-            self._writer.apply(session, {"type": "session/titleChanged", "title": title})
-        if title_of(chat, session) == UNTITLED_CHAT:
-            action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
-            self._writer.apply(session, action)
 
     def rename(self, chat: ChatChannel, session: SessionChannel, title: str) -> None:
         """Give a chat another title, and its session too where it is the default chat."""
