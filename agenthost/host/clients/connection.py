@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import NotFound, ParseError, UnsupportedProtocolVersion
@@ -18,7 +18,6 @@ from agenthost.host.clients.beside import BesideTasks, lane_of, waiting_for_a_cl
 from agenthost.host.clients.client_records import ClientRecord
 from agenthost.host.clients.methods import handle_notification, handle_request
 from agenthost.host.clients.resent_actions import ResentActions
-from agenthost.host.clients.shell_prefix import is_told_prefix
 from agenthost.host.core import HostCore
 from agenthost.host.delivery.outbox import Answer, Outbox
 from agenthost.host.log.channel import AnyChannel, Subscription
@@ -138,7 +137,7 @@ class Connection:
             self.principal.name,
             self.locale,
             self.client_id,
-            knows_commands=is_told_prefix(self.spoken),
+            knows_commands=_is_told_prefix(self.spoken),
         )
 
     async def run(self) -> None:
@@ -419,6 +418,16 @@ class Connection:
     def _log_out(self, message: Encoded) -> None:
         if self.core.wire_log is not None:
             self.core.wire_log.record("out", self.name, message.payload)
+
+
+@cache
+def _is_told_prefix(version: str) -> bool:
+    """Say whether clients of a version are told what messages begin with that are commands.
+
+    To all others such a text is an ordinary message: running it would surprise whoever wrote it.
+    """
+    told = {"terminalCommandPrefix": ""}
+    return "terminalCommandPrefix" in translator(version).result_down("initialize", {}, told)
 
 
 def _may_be_large(request: Request) -> bool:
