@@ -99,8 +99,10 @@ class Connection:
         # Whether somebody looks at its window, as far as it says so.
         self.is_visible = False
         self.subscriptions: dict[AnyChannel, Subscription] = {}
-        # What this client may send a second time; set when it reconnects.
-        self.resent = self._nothing_resent = ResentActions()
+        # What this client may send a second time, where there is anything; and whether it has
+        # resumed a connection before this one, and may repeat itself.
+        self.resent: ResentActions | None = None
+        self.is_returned = False
         # Tells it what has changed in the list of sessions since it left; set when it reconnects.
         self.news: asyncio.Task[None] | None = None
         # The closing of the transport, once the host ends this connection.
@@ -124,11 +126,6 @@ class Connection:
             observe=self._log_out if core.wire_log is not None else None,
             share=core.budget.share(principal.name),
         )
-
-    @property
-    def is_returned(self) -> bool:
-        """Whether the client has resumed a connection before this one, and may repeat itself."""
-        return self.resent is not self._nothing_resent
 
     @property
     def starter(self) -> Starter:

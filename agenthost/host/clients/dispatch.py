@@ -145,7 +145,8 @@ async def _accept(
     except InvalidParams as error:
         _reject(dispatch, error.message, taken)
         return None
-    if connection.resent.is_done(channel.uri, dispatch.client_seq, action):
+    resent = connection.resent
+    if resent is not None and resent.is_done(channel.uri, dispatch.client_seq, action):
         _answer_again(dispatch, channel, action)
         return None
     if core.elsewhere is not None:
