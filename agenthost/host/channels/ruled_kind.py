@@ -71,7 +71,7 @@ class RuledKind(ChannelKind[S]):
         is_session = self.name == "session"
         session = cast("OwnerChannel", channel) if is_session else owner
         agent = around.agent(session) if session is not None else None
-        rules = await rule_context(around.find, around.client_id, session, agent, action)
+        rules = await rule_context(around.find, around.connection.client_id, session, agent, action)
         if session is None or not self.needs_agent(action):
             return Gathered(rules)
         protects = agent is not None and agent.protected_resources

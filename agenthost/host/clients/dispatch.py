@@ -219,10 +219,6 @@ class _Surroundings:
 
     connection: Connection
 
-    @property
-    def client_id(self) -> str:
-        return self.connection.client_id
-
     async def find(self, uri: str) -> AnyChannel | None:
         return await self.connection.core.directory.find(uri)
 

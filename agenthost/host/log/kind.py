@@ -99,13 +99,8 @@ class Surroundings(Protocol):
     """What a kind may ask for to judge a client's action."""
 
     @property
-    def client_id(self) -> str:
-        """Who dispatches."""
-        ...
-
-    @property
     def connection(self) -> Receiver:
-        """The connection that it comes from."""
+        """The connection that it comes from, whose client dispatches."""
         ...
 
     async def find(self, uri: str) -> AnyChannel | None:
