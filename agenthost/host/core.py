@@ -41,7 +41,6 @@ from agenthost.host.customizations.service import SessionCustomizations
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.files.client_resources import ClientResources
 from agenthost.host.files.commands import ResourceFiles
-from agenthost.host.files.content import is_content
 from agenthost.host.folder_trust import FolderTrust
 from agenthost.host.http.metrics import Metrics
 from agenthost.host.log.directory import Directory
@@ -132,6 +131,8 @@ class HostCore(Struct):
     # Held while a large frame is looked over.
     large_frames: asyncio.Lock
     policy: Policy
+    # What the policy may need to know of this host.
+    policy_context: PolicyContext
     # The methods that single kinds of channels bring.
     kind_methods: Mapping[str, Handler]
     metrics: Metrics
@@ -171,12 +172,3 @@ class HostCore(Struct):
     def root(self) -> LiveChannel[RootState]:
         """The root channel, which is always in memory."""
         return self.directory.root
-
-    @property
-    def policy_context(self) -> PolicyContext:
-        """What the policy may need to know of this host."""
-        return PolicyContext(
-            resource_roots=self.files.reach.real_folders,
-            host_roots=self.roots,
-            is_content=is_content,
-        )

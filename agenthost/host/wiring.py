@@ -12,7 +12,6 @@ from msgspec import Struct
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
 from agenthost.host.access import NamedTokens
-from agenthost.host.brought import Brought
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
@@ -20,7 +19,6 @@ from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
 from agenthost.host.channels.changeset.turn_changes import TurnChanges
-from agenthost.host.channels.changeset.workplaces import Workplaces
 from agenthost.host.channels.chat.approval_modes import ApprovalModes
 from agenthost.host.channels.chat.completions import FileSearches
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
@@ -33,7 +31,7 @@ from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.participants import Participants
-from agenthost.host.channels.session.places import Places
+from agenthost.host.channels.session.places import Places, Workplaces
 from agenthost.host.channels.session.records import Permissions, PlaceRecords, ResumeStates
 from agenthost.host.channels.session.repository_watches import RepositoryWatches
 from agenthost.host.channels.session.trash import Trash
@@ -49,6 +47,7 @@ from agenthost.host.delivery.budget import Budget
 from agenthost.host.delivery.fanout import Fanout
 from agenthost.host.files.client_resources import ClientResources
 from agenthost.host.files.commands import ResourceFiles
+from agenthost.host.files.content import is_content
 from agenthost.host.files.reach import Reach
 from agenthost.host.folder_trust import FolderTrust
 from agenthost.host.host_metrics import host_metrics
@@ -250,7 +249,8 @@ def wire(
         credentials=credentials,
         canvases=canvases,
         read_published=client_resources.read_bytes,
-        brings=Brought(customizations, mcp),
+        customizations=customizations,
+        mcp=mcp,
         telemetry=telemetry,
         terminals=terminals,
         shells=settings.shells,
@@ -293,7 +293,10 @@ def wire(
     )
     turns.hooks.add_witness(TurnChanges(writer, directory, effects, tasks, changesets))
     releases.on_release(changesets.end_session)
-    context = PolicyContext(host_roots=settings.roots)
+    reach = Reach(participants, settings.roots, [workspace_dir, *settings.kept_away])
+    context = PolicyContext(
+        resource_roots=reach.real_folders, host_roots=settings.roots, is_content=is_content
+    )
     templates = Templates(
         directory, sessions, loops, settings.policy, context, settings.is_admitted
     )
@@ -316,7 +319,6 @@ def wire(
         templates=templates,
         runs=runs,
     )
-    reach = Reach(participants, settings.roots, [workspace_dir, *settings.kept_away])
     watches = ResourceWatches(writer, directory, effects, settings.limits, reach.reaches)
     releases.on_release(watches.session_goes)
     # Last: nothing runs or watches in there any more.
@@ -360,6 +362,7 @@ def wire(
         pacing=Pacing(),
         large_frames=asyncio.Lock(),
         policy=settings.policy,
+        policy_context=context,
         kind_methods={name: h for kind in settings.kinds for name, h in kind.methods.items()},
         metrics=metrics,
         wire_log=wire_log,

@@ -19,6 +19,7 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.host.clients.client_records import CLIENTS
+from agenthost.host.clients.resent_actions import ResentActions
 from agenthost.host.delivery.fanout import encode_broadcast
 from agenthost.host.log.channel import AnyChannel, Change
 from agenthost.host.log.deliveries import Broadcast, Notice
@@ -181,6 +182,7 @@ class FeedFollower:
         """Note for a client of ours what it did elsewhere: it may be about to send that again."""
         connection = self._core.clients.connection(origin["clientId"])
         if connection is not None:
+            connection.resent = connection.resent or ResentActions()
             connection.resent.note(channel.uri, origin["clientSeq"], action)
 
     def _show_what_it_names(self, channel: AnyChannel, action: Action) -> None:

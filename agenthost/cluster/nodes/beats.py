@@ -63,7 +63,6 @@ class Nodes:
         self._heard: dict[str, _Heard] = {}
         self._living: dict[str, NodeInfo] = {}
         self._on_death: list[Callable[[NodeInfo], None]] = []
-        self._on_join: list[Callable[[NodeInfo], None]] = []
         self._on_change: list[Callable[[], None]] = []
         # What was told of this node last, and how many tellings there were.
         self._told: NodeInfo | None = None
@@ -90,10 +89,6 @@ class Nodes:
     def on_death(self, tell: Callable[[NodeInfo], None]) -> None:
         """Have it told when a node has died or left."""
         self._on_death.append(tell)
-
-    def on_join(self, tell: Callable[[NodeInfo], None]) -> None:
-        """Have it told when a node has come."""
-        self._on_join.append(tell)
 
     def on_change(self, tell: Callable[[], None]) -> None:
         """Have it told when a node comes, goes, or tells something else of itself than beats do."""
@@ -226,12 +221,9 @@ class Nodes:
             # It was started again before anybody missed it.
             self._drop(before.info, "has been started again")
         self._heard[info.id] = _Heard(info, revision)
-        is_new = info.id not in self._living
-        self._living[info.id] = info
-        if is_new:
+        if info.id not in self._living:
             log.info("the node %s is there", info.id)
-            for join in self._on_join:
-                join(info)
+        self._living[info.id] = info
         self._tell_change()
 
     def _hear_question(self, body: bytes) -> None:

@@ -83,7 +83,7 @@ class SharedPushes(PushBook):
             except (ValueError, KeyError, TypeError):
                 log.error("a browser of the realm's is pushed nothing: its record is damaged")
         subscriptions.sort(key=lambda each: each[0])
-        self._subscriptions = tuple(each for _, each in subscriptions)
+        self.subscriptions = tuple(each for _, each in subscriptions)
 
     async def make_key(self, write: Callable[..., Awaitable[None]]) -> None:
         """Have a key in the realm, as its leader; ``write`` writes what is the realm's own."""
@@ -118,7 +118,7 @@ class SharedPushes(PushBook):
     async def _save(
         self, keys: VapidKeys | None, subscriptions: Iterable[PushSubscription]
     ) -> None:
-        before, after = set(self._subscriptions), set(subscriptions)
+        before, after = set(self.subscriptions), set(subscriptions)
         gone = {each.endpoint for each in before} - {each.endpoint for each in after}
         writes: list[RealmWrite] = [_record(each) for each in after - before]
         writes += [DropRecord(PUSHES, _name(endpoint)) for endpoint in gone]

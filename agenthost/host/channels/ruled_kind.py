@@ -18,6 +18,7 @@ from agenthost.host.log.kind import ChannelKind, DeclinedAction, Find, S, Surrou
 from agenthost.host.trust.message_bounds import check_bounds
 
 if TYPE_CHECKING:
+    from agenthost.agents.api import Agent
     from agenthost.host.log.channel import LiveChannel, OwnerChannel
     from agenthost.protocol.chat.state import ChatState
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
@@ -69,18 +70,13 @@ class RuledKind(ChannelKind[S]):
         """Gather what the rules need to know, loading what an action refers to."""
         is_session = self.name == "session"
         session = cast("OwnerChannel", channel) if is_session else owner
-        rules = await rule_context(
-            around.find,
-            around.client_id,
-            session,
-            around.capabilities(session) if session is not None else {},
-            action,
-            around.models(session) if session is not None else (),
-        )
-        needs_agent = session is not None and self.needs_agent(action)
-        missing = around.missing_tokens(session) if session is not None and needs_agent else ()
-        no_agent = self.why_no_agent(session) if session is not None and needs_agent else None
-        return Gathered(rules, missing, no_agent)
+        agent = around.agent(session) if session is not None else None
+        rules = await rule_context(around.find, around.connection.client_id, session, agent, action)
+        if session is None or not self.needs_agent(action):
+            return Gathered(rules)
+        protects = agent is not None and agent.protected_resources
+        missing = around.missing_tokens(session) if protects else ()
+        return Gathered(rules, missing, self.why_no_agent(session))
 
     def needs_agent(self, action: Action) -> bool:
         """Say whether an action makes the agent work, now or as soon as it has time."""
@@ -116,11 +112,12 @@ async def rule_context(
     find: Find,
     client_id: str,
     session: OwnerChannel | None,
-    capabilities: AgentCapabilities,
+    agent: Agent | None,
     action: JsonObject,
-    models: Sequence[SessionModelInfo] = (),
 ) -> RuleContext:
     """Gather what the rules need to know, loading what an action refers to."""
+    capabilities = cast("AgentCapabilities", agent.capabilities if agent is not None else {})
+    models = cast("Sequence[SessionModelInfo]", agent.models if agent is not None else ())
     message = action.get("message") or action.get("userSuggestion")
     chats: dict[str, ChatState | None] = {}
     notes: set[str] = set()

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import NotFound, ParseError, UnsupportedProtocolVersion
@@ -18,7 +18,6 @@ from agenthost.host.clients.beside import BesideTasks, lane_of, waiting_for_a_cl
 from agenthost.host.clients.client_records import ClientRecord
 from agenthost.host.clients.methods import handle_notification, handle_request
 from agenthost.host.clients.resent_actions import ResentActions
-from agenthost.host.clients.shell_prefix import is_told_prefix
 from agenthost.host.core import HostCore
 from agenthost.host.delivery.outbox import Answer, Outbox
 from agenthost.host.log.channel import AnyChannel, Subscription
@@ -100,8 +99,10 @@ class Connection:
         # Whether somebody looks at its window, as far as it says so.
         self.is_visible = False
         self.subscriptions: dict[AnyChannel, Subscription] = {}
-        # What this client may send a second time; set when it reconnects.
-        self.resent = self._nothing_resent = ResentActions()
+        # What this client may send a second time, where there is anything; and whether it has
+        # resumed a connection before this one, and may repeat itself.
+        self.resent: ResentActions | None = None
+        self.is_returned = False
         # Tells it what has changed in the list of sessions since it left; set when it reconnects.
         self.news: asyncio.Task[None] | None = None
         # The closing of the transport, once the host ends this connection.
@@ -127,18 +128,13 @@ class Connection:
         )
 
     @property
-    def is_returned(self) -> bool:
-        """Whether the client has resumed a connection before this one, and may repeat itself."""
-        return self.resent is not self._nothing_resent
-
-    @property
     def starter(self) -> Starter:
         """On whose behalf turns run that this client starts."""
         return Starter(
             self.principal.name,
             self.locale,
             self.client_id,
-            knows_commands=is_told_prefix(self.spoken),
+            knows_commands=_is_told_prefix(self.spoken),
         )
 
     async def run(self) -> None:
@@ -419,6 +415,16 @@ class Connection:
     def _log_out(self, message: Encoded) -> None:
         if self.core.wire_log is not None:
             self.core.wire_log.record("out", self.name, message.payload)
+
+
+@cache
+def _is_told_prefix(version: str) -> bool:
+    """Say whether clients of a version are told what messages begin with that are commands.
+
+    To all others such a text is an ordinary message: running it would surprise whoever wrote it.
+    """
+    told = {"terminalCommandPrefix": ""}
+    return "terminalCommandPrefix" in translator(version).result_down("initialize", {}, told)
 
 
 def _may_be_large(request: Request) -> bool:

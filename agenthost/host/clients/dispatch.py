@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agenthost.agents.api import AgentError
+from agenthost.agents.api import Agent, AgentError
 from agenthost.errors import InvalidParams, WireError
 from agenthost.host.clients.methods import handles
 from agenthost.host.clients.resent_actions import without_filled_in
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.host.clients.taken_actions import TakenAction
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
-    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 _NUMBER = Whole(minimum=0)
 
@@ -148,7 +147,8 @@ async def _accept(
     except InvalidParams as error:
         _reject(dispatch, error.message, taken)
         return None
-    if connection.resent.is_done(channel.uri, dispatch.client_seq, action):
+    resent = connection.resent
+    if resent is not None and resent.is_done(channel.uri, dispatch.client_seq, action):
         _answer_again(dispatch, channel, action)
         return None
     if core.elsewhere is not None:
@@ -220,18 +220,11 @@ class _Surroundings(Struct, frozen=True):
 
     connection: Connection
 
-    @property
-    def client_id(self) -> str:
-        return self.connection.client_id
-
     async def find(self, uri: str) -> AnyChannel | None:
         return await self.connection.core.directory.find(uri)
 
-    def capabilities(self, session: OwnerChannel) -> AgentCapabilities:
-        return self.connection.core.sessions.capabilities(session)
-
-    def models(self, session: OwnerChannel) -> Sequence[SessionModelInfo]:
-        return self.connection.core.sessions.models(session)
+    def agent(self, session: OwnerChannel) -> Agent | None:
+        return self.connection.core.agents.get(session.state["provider"])
 
     def missing_tokens(self, session: OwnerChannel) -> Sequence[ProtectedResourceMetadata]:
         principal = self.connection.principal.name

@@ -128,8 +128,9 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
     uris = [channel.uri for channel in channels.values()]
     unlogged = core.clients.unlogged(record.client_id)
     resent = await done_since(core.store, record.client_id, uris, last_seen, unlogged)
-    resent.adopt(connection.resent)
-    connection.resent = resent
+    if connection.resent is not None:
+        resent.adopt(connection.resent)
+    connection.resent, connection.is_returned = resent, True
     # Nothing may be awaited between this and the answer, or what happens now would overtake it.
     result = await catch_up(connection, channels, missing, last_seen)
     if core.clients.is_live(connection):

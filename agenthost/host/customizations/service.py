@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agenthost.agents.api import Agent
-from agenthost.agents.customized import TurnCustomizations
+from agenthost.agents.customized import NO_CUSTOMIZATIONS, TurnCustomizations
 from agenthost.clock import Clock
 from agenthost.customizations.types import Origin
 from agenthost.host.channels.session.consequences import (
@@ -102,6 +102,8 @@ class _Customized(Struct, eq=False):
     """One session that is in memory."""
 
     session: SessionChannel
+    # What its agent brought when that was last looked at.
+    of_agent: Sequence[JsonMapping] = ()
     readings: dict[FolderKey, FolderReading] = field(default_factory=dict)
     items: tuple[TreeItem, ...] = ()
     servers: tuple[DeclaredServer, ...] = ()
@@ -171,15 +173,19 @@ class SessionCustomizations:
 
     async def for_turn(self, session: SessionChannel, agent_uri: str | None) -> TurnCustomizations:
         """Return what holds for a turn that begins now; AgentError if the agent is not there."""
-        # It may have got another folder a moment ago.
-        self._look(session)
         customized = self._customized.get(session.uri)
+        if customized is None or customized.of_agent is not self._of_agent(session):
+            # An agent that was loaded anew may bring others; all else is told when it happens.
+            self._look(session)
+            customized = self._customized.get(session.uri)
         readings = list(customized.readings.values()) if customized is not None else []
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FRESH_SECONDS):
                 await asyncio.gather(*(reading.freshen() for reading in readings))
         self._queue.hurry(session)
         items = customized.items if customized is not None else ()
+        if not items and agent_uri is None:
+            return NO_CUSTOMIZATIONS
         return await turn_customizations(items, agent_uri)
 
     def servers(self, session: SessionChannel) -> Sequence[DeclaredServer]:
@@ -259,6 +265,7 @@ class SessionCustomizations:
         if not self._directory.has(session) or session.state["lifecycle"] != "ready":
             return
         customized = self._customized.setdefault(session.uri, _Customized(session))
+        customized.of_agent = self._of_agent(session)
         wanted = dict.fromkeys(self._keys(session))
         for key in customized.readings.keys() - wanted.keys():
             self._folders.leave(customized.readings.pop(key), session.uri)
@@ -288,9 +295,12 @@ class SessionCustomizations:
             path = file_path(text) or Path(text).expanduser()
             if path.is_absolute():
                 yield FolderKey("plugin", path.as_uri())
-        agent = self._agents.get(session.state["provider"])
-        for uri in plugin_folders(agent.customizations if agent is not None else ()):
+        for uri in plugin_folders(self._of_agent(session)):
             yield FolderKey("plugin", uri, builtin=True)
+
+    def _of_agent(self, session: SessionChannel) -> Sequence[JsonMapping]:
+        agent = self._agents.get(session.state["provider"])
+        return agent.customizations if agent is not None else ()
 
     def _folder_changed(self, reading: FolderReading) -> None:
         known = [self._customized.get(uri) for uri in reading.users]
@@ -311,9 +321,8 @@ class SessionCustomizations:
         customized.items = tuple(tree_items(brought, decisions))
         self._tell_of_servers(customized)
         tree = wire_tree(brought, decisions, customized.live)
-        agent = self._agents.get(session.state["provider"])
-        if agent is not None and self._is_on:
-            tree += agent_tree(agent.provider, agent.customizations, decisions)
+        if self._is_on:
+            tree += agent_tree(session.state["provider"], self._of_agent(session), decisions)
         shown = session.state.get("customizations")
         if shown is not None or tree or self._is_on:
             for action in tree_actions(shown, tree):

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from agenthost.host.log.kind import ChannelKind, Kept, S
 from agenthost.protocol.appending import AppendRun, append_key
-from agenthost.protocol.versions import NEWEST, reduce
+from agenthost.protocol.reduction import reduce_canonical
+from agenthost.protocol.versions import NEWEST
 
 if TYPE_CHECKING:
     from agenthost.host.log.receiver import Receiver
@@ -133,7 +134,7 @@ class LiveChannel(Generic[S]):
                 self._grow(self._length + len(text))
             return _TEXT_CHANGE
         before = self.state
-        after = reduce(self._kind_name, before, action, now=now)
+        after = reduce_canonical(self._kind_name, before, action, now)
         if after is before:
             return None
         self._state = after
@@ -192,7 +193,7 @@ class LiveChannel(Generic[S]):
         run, self._run = self._run, None
         assert run is not None
         if run.text:
-            self._state = reduce(self._kind_name, self._state, run.folded(), now=run.now)
+            self._state = reduce_canonical(self._kind_name, self._state, run.folded(), run.now)
             self._encoded.clear()
 
 

@@ -18,6 +18,7 @@ from agenthost.protocol import versions
 from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
+    from agenthost.agents.api import Agent
     from agenthost.host.log.channel import AnyChannel, LiveChannel, OwnerChannel
     from agenthost.host.log.effects import Consequence
     from agenthost.host.log.receiver import Receiver
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.commands import SubscribeView
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.reducer_registry import Kind
-    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 S = TypeVar("S")
 _S_contra = TypeVar("_S_contra", contravariant=True)
@@ -97,25 +97,16 @@ class Surroundings(Protocol):
     """What a kind may ask for to judge a client's action."""
 
     @property
-    def client_id(self) -> str:
-        """Who dispatches."""
-        ...
-
-    @property
     def connection(self) -> Receiver:
-        """The connection that it comes from."""
+        """The connection that it comes from, whose client dispatches."""
         ...
 
     async def find(self, uri: str) -> AnyChannel | None:
         """Return a channel, loading it when it must be."""
         ...
 
-    def capabilities(self, session: OwnerChannel) -> AgentCapabilities:
-        """Return what the agent of a session can do."""
-        ...
-
-    def models(self, session: OwnerChannel) -> Sequence[SessionModelInfo]:
-        """Return the models that the agent of a session offers."""
+    def agent(self, session: OwnerChannel) -> Agent | None:
+        """Return the agent of a session, if it is here."""
         ...
 
     def missing_tokens(self, session: OwnerChannel) -> Sequence[ProtectedResourceMetadata]:

@@ -124,11 +124,11 @@ class McpServers:
 
     # Turns.
 
-    async def prepare_turn(self, turn: TurnFacts) -> None:
-        """Have the servers of a turn trusted and started, as far as that takes little time."""
+    async def for_turn(self, turn: TurnFacts) -> TurnMcp:
+        """Have the servers of a turn trusted and started, and return what it is given of them."""
         wanted = self._enabled(turn.session)
         if not turn.uses_mcp or not wanted:
-            return
+            return NO_MCP
         if is_unattended(turn):
             tell_untrusted(self._writer, turn, self.gate.undecided(turn.session, wanted))
         else:
@@ -144,11 +144,6 @@ class McpServers:
                 server.start(blocking=not server.failures)
             server.last_used = self._clock.monotonic()
         await wait_for_start(turn, allowed)
-
-    def for_turn(self, turn: TurnFacts) -> TurnMcp:
-        """Return what a prepared turn is given."""
-        if not turn.uses_mcp:
-            return NO_MCP
         servers = [self._server(turn.session, each) for each in self._enabled(turn.session)]
         for server in servers:
             server.join(turn)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agenthost.agents.api import AgentError
-from agenthost.agents.mcp_tools import BridgeAddress, McpServerInfo, OfferedTool
+from agenthost.agents.mcp_tools import McpServerInfo, OfferedTool
 from agenthost.agents.tool_names import mcp_tool_names
 from agenthost.host.channels.chat.turn_facts import TurnFacts
 
@@ -41,10 +41,6 @@ class TurnServers:
             if server.id == tool.server:
                 return await server.call(self._turn, tool.tool, call, dict(arguments))
         raise AgentError(f"there is no MCP server {tool.server_name} any more", "mcpServerGone")
-
-    async def bridges(self) -> Sequence[BridgeAddress]:
-        """Open none: whoever runs turns does, who knows which turn a call is for."""
-        return ()
 
 
 def offered_tools(servers: Sequence[SessionServer]) -> tuple[OfferedTool, ...]:

@@ -62,7 +62,8 @@ class PushBook:
         # None where the host pushes nothing: it has no place to keep its key.
         self._path = path
         self._keys: VapidKeys | None = None
-        self._subscriptions: tuple[PushSubscription, ...] = ()
+        # The oldest first; others only read it.
+        self.subscriptions: tuple[PushSubscription, ...] = ()
         self._saving = asyncio.Lock()
         # Why the file could not be pruned, as it was last told.
         self._complaint: str | None = None
@@ -72,18 +73,13 @@ class PushBook:
         """The host's key, once there is one."""
         return self._keys
 
-    @property
-    def subscriptions(self) -> tuple[PushSubscription, ...]:
-        """All subscriptions, the oldest first."""
-        return self._subscriptions
-
     def open(self) -> None:
         """Take up what is kept. A damaged file is told, left alone, and nothing is pushed."""
         if self._path is None:
             return
         try:
             data, _ = read_private(self._path)
-            self._keys, self._subscriptions = _decode(data)
+            self._keys, self.subscriptions = _decode(data)
         except FileNotFoundError:
             return
         except TokenFileError as error:
@@ -102,7 +98,7 @@ class PushBook:
                 if self._keys is None:
                     keys = await asyncio.to_thread(new_keys)
                     try:
-                        await self._save(keys, self._subscriptions)
+                        await self._save(keys, self.subscriptions)
                     except InternalError as error:
                         # Told to the log alone: a page works without pushes.
                         log.error("nothing is pushed: %s", error)
@@ -114,7 +110,7 @@ class PushBook:
         if await self.public_key() is None:
             raise NotFound("this host pushes nothing")
         async with self._saving:
-            others = [each for each in self._subscriptions if each.endpoint != new.endpoint]
+            others = [each for each in self.subscriptions if each.endpoint != new.endpoint]
             own = [each for each in others if each.name == new.name]
             for oldest in own[: max(0, len(own) + 1 - MOST_PER_TOKEN)]:
                 others.remove(oldest)
@@ -144,10 +140,10 @@ class PushBook:
             self._complaint = None
 
     async def _keep(self, wanted: Callable[[PushSubscription], bool]) -> None:
-        if all(map(wanted, self._subscriptions)):
+        if all(map(wanted, self.subscriptions)):
             return
         async with self._saving:
-            await self._save(self._keys, tuple(filter(wanted, self._subscriptions)))
+            await self._save(self._keys, tuple(filter(wanted, self.subscriptions)))
 
     async def _save(
         self, keys: VapidKeys | None, subscriptions: Iterable[PushSubscription]
@@ -165,7 +161,7 @@ class PushBook:
             if not writing.done():
                 await asyncio.wait([writing])
             if writing.exception() is None:
-                self._keys, self._subscriptions = keys, kept
+                self._keys, self.subscriptions = keys, kept
         try:
             writing.result()
         except TokenFileError as error:

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from agenthost.agents.api import AgentError, agent_message
 from agenthost.agents.mcp_tools import CLIENT_BRIDGE, BridgeAddress, TurnMcp
 from agenthost.agents.tool_names import plain_names
-from agenthost.host.turns.turn_hooks import Brings
+from agenthost.host.turns.turn_hooks import McpOfTurns
 from agenthost.mcp.types import McpFailed
 
 if TYPE_CHECKING:
@@ -80,14 +80,14 @@ class _ChatTools(Struct):
 class McpBridges:
     """All bridges of a host; on its loop."""
 
-    def __init__(self, brings: Brings, find_turn: FindTurn, call_agent: CallAgent) -> None:
-        self._brings = brings
+    def __init__(self, mcp: McpOfTurns, find_turn: FindTurn, call_agent: CallAgent) -> None:
+        self._mcp = mcp
         self._find_turn = find_turn
         self._call_agent = call_agent
         # Chat URI -> what is open for it.
         self._chats: dict[str, _ChatTools] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        brings.on_tools_changed(self._tools_changed)
+        mcp.on_tools_changed = self._tools_changed
 
     async def open(self, running: RunningTurn) -> Sequence[BridgeAddress]:
         """Return a bridge for each server of a turn, and one for the tools of clients, if any.
@@ -136,7 +136,7 @@ class McpBridges:
     async def _open(self, uri: str, chat: _ChatTools, key: str, name: str) -> None:
         call = partial(self._call, uri, chat, key)
         try:
-            bridge = await self._brings.open_bridge(name, partial(chat.tools, key), call)
+            bridge = await self._mcp.open_bridge(name, partial(chat.tools, key), call)
         except McpFailed as error:
             raise AgentError(f"MCP servers cannot be reached: {error}", "noMcpBridge") from None
         chat.bridges[key] = bridge, BridgeAddress(key, name, bridge.command, bridge.env)

@@ -56,7 +56,7 @@ from agenthost.host.turns.failures import (
 from agenthost.host.turns.mcp_bridges import McpBridges
 from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.host.turns.silence import SILENCE_LIMIT, SilenceWatch
-from agenthost.host.turns.turn_hooks import Brings, Looks, TurnHooks
+from agenthost.host.turns.turn_hooks import CustomizationsOfTurns, Looks, McpOfTurns, TurnHooks
 from agenthost.host.turns.turn_terminals import OpenTerminal
 from agenthost.protocol.status import IN_PROGRESS
 
@@ -110,7 +110,8 @@ class TurnRunner:
         starts: AgentStarts,
         canvases: Canvases,
         read_published: ReadPublished,
-        brings: Brings | None = None,
+        customizations: CustomizationsOfTurns | None = None,
+        mcp: McpOfTurns | None = None,
         telemetry: Telemetry | None = None,
         terminals: HostTerminals | None = None,
         shells: ShellPolicy | None = None,
@@ -135,11 +136,11 @@ class TurnRunner:
         self._dev = dev
         self.canvases = canvases
         self.read_published = read_published
-        self._brings = brings
+        self._customizations, self._mcp = customizations, mcp
         # The ways of agents' programs to the tools of turns.
         self.bridges: McpBridges | None = None
-        if brings is not None:
-            self.bridges = McpBridges(brings, self._running_in, self.call_agent)
+        if mcp is not None:
+            self.bridges = McpBridges(mcp, self._running_in, self.call_agent)
         self._telemetry = telemetry
         self.terminals = terminals
         # What turns that are over left in terminals, as long as it has not ended.
@@ -422,7 +423,8 @@ class TurnRunner:
             elif agent is None:
                 raise AgentError("the session's agent is not available here", "agentMissing")
             else:
-                running.check_tokens(agent)
+                if agent.protected_resources:
+                    running.check_tokens(agent)
                 looks = await self._prepare(running, agent)
                 turn = running.turn = self._turn(agent, port, running, resumed_parts)
                 await self.starts.ensure(agent, turn.session, running.show_activity)
@@ -446,9 +448,13 @@ class TurnRunner:
         """Do all that comes before the agent starts, or raise why the turn cannot begin."""
         chat, session = running.channel, running.session
         await self.hooks.prepare(chat, session, running.show_activity)
-        if agent is not None and self._brings is not None:
+        brought = self._customizations
+        if agent is not None and brought is not None:
             facts = running.facts(agent)
-            running.customizations, running.mcp = await self._brings.for_turn(facts)
+            running.customizations = await brought.for_turn(session, facts.agent_uri)
+            # Not before, for that finds out which servers are declared.
+            if self._mcp is not None and brought.servers(session):
+                running.mcp = await self._mcp.for_turn(facts)
         running.is_witnessed = True
         return self.hooks.begins(chat, session, running.turn_id)
 
@@ -470,7 +476,7 @@ class TurnRunner:
             message=message_for_agent(chat, running.turn_id, message),
             history=[*extra_of(chat).context, *history_for_agent(chat)],
             session=session_context(session.uri, session.state, chat.state, resume_state),
-            models=self.order_models(agent.models) if agent is not None else (),
+            models=self.order_models(agent.models) if agent is not None and agent.models else (),
             is_resumed=resumed_parts is not None,
             parts_so_far=resumed_parts or (),
         )
@@ -511,8 +517,8 @@ class TurnRunner:
         running.end()
         if running.span is not None:
             running.span.end(error)
-        if self._brings is not None:
-            self._brings.turn_ended(running.channel.uri, running.turn_id)
+        if self._mcp is not None:
+            self._mcp.turn_ended(running.channel.uri, running.turn_id)
         extra_of(running.channel).elapsed = nothing_runs
         running.channel.holds -= 1
         self.writer.ledger.write(DropRecord(RUNNING, running.channel.uri))

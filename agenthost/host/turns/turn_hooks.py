@@ -135,11 +135,26 @@ async def _look(
         log.exception("something that looks on at turns failed; the turn goes on without it")
 
 
-class Brings(Protocol):
-    """What people and their servers bring for turns."""
+class CustomizationsOfTurns(Protocol):
+    """What people bring to sessions, for their turns."""
 
-    async def for_turn(self, turn: TurnFacts) -> tuple[TurnCustomizations, TurnMcp]:
-        """Return what a turn is given; AgentError if it cannot begin so."""
+    async def for_turn(self, session: SessionChannel, agent_uri: str | None) -> TurnCustomizations:
+        """Return what holds for a turn that begins now; AgentError if the agent is not there."""
+        ...
+
+    def servers(self, session: SessionChannel) -> Sequence[object]:
+        """Return the MCP servers that are declared in a session; `for_turn` finds them."""
+        ...
+
+
+class McpOfTurns(Protocol):
+    """The MCP servers of sessions, for their turns."""
+
+    # Told of every session, by its URI, whose servers offer other tools now.
+    on_tools_changed: Callable[[str], None]
+
+    async def for_turn(self, turn: TurnFacts) -> TurnMcp:
+        """Return what the servers of a turn offer it, once they run or take too long."""
         ...
 
     def turn_ended(self, chat: str, turn_id: str) -> None:
@@ -153,8 +168,4 @@ class Brings(Protocol):
         call: Callable[[str, JsonObject], Awaitable[JsonObject]],
     ) -> McpBridge:
         """Open a local MCP server whose tools are listed and run here; McpFailed if it cannot."""
-        ...
-
-    def on_tools_changed(self, tell: Callable[[str], None]) -> None:
-        """Tell somebody of every session, by its URI, whose servers offer other tools now."""
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import anyio
 from mcp.client._transport import ReadStream, WriteStream
@@ -103,12 +103,34 @@ def _usable(tool: object) -> dict[str, Any] | None:
     return tool if tool["inputSchema"]["type"] == "object" else None
 
 
-class GatedReads:
-    """A stream of messages from a server, each of which passes the gate."""
+_Inner = TypeVar("_Inner", ReadStream[SessionMessage | Exception], WriteStream[SessionMessage])
 
-    def __init__(self, inner: ReadStream[SessionMessage | Exception], gate: MessageGate) -> None:
-        self._inner = inner
+
+class _Gated(Generic[_Inner]):
+    """A stream to or from a server behind its gate; it ends with the one that it wraps."""
+
+    def __init__(self, inner: _Inner, gate: MessageGate) -> None:
+        self._inner: _Inner = inner
         self._gate = gate
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+class GatedReads(_Gated[ReadStream[SessionMessage | Exception]]):
+    """A stream of messages from a server, each of which passes the gate."""
 
     @property
     def last_context(self) -> contextvars.Context | None:
@@ -139,45 +161,11 @@ class GatedReads:
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    async def aclose(self) -> None:
-        """Close the stream."""
-        await self._inner.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-
-class GatedWrites:
+class GatedWrites(_Gated[WriteStream[SessionMessage]]):
     """A stream of messages to a server, whose answers the gate takes note of."""
-
-    def __init__(self, inner: WriteStream[SessionMessage], gate: MessageGate) -> None:
-        self._inner = inner
-        self._gate = gate
 
     async def send(self, item: SessionMessage, /) -> None:
         """Send a message, and count it once it is on its way."""
         await self._inner.send(item)
         self._gate.sent(item)
-
-    async def aclose(self) -> None:
-        """Close the stream."""
-        await self._inner.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()

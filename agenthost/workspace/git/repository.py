@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from agenthost.workspace.git.program import GitFailed, GitProgram
 
-MOST_BRANCHES = 50
 # What a branch is compared with, if there is no better reason.
 _USUAL_BASES = ("main", "master")
 _GITHUB_PATH = re.compile(r"/?([\w.-]+)/([\w.-]+?)(?:\.git)?/?", re.ASCII)
@@ -81,19 +80,6 @@ async def current_branch(program: GitProgram, repository: Repository) -> str | N
     except GitFailed:
         return None
     return told.decode(errors="replace").strip() or None
-
-
-async def branches(program: GitProgram, repository: Repository, beginning: str = "") -> list[str]:
-    """Return local branches, those with the newest commits first, fifty at most."""
-    told = await program.run(
-        repository.top,
-        "for-each-ref",
-        "--sort=-committerdate",
-        "--format=%(refname:lstrip=2)",
-        "refs/heads/",
-    )
-    names = told.decode(errors="replace").split("\n")
-    return [name for name in names if name and name.startswith(beginning)][:MOST_BRANCHES]
 
 
 async def base_branch(

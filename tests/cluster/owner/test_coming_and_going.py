@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,6 +35,9 @@ from tests.cluster.owner.test_owner_host import (
     owner,
     rejection,
 )
+
+# What is asked of an agent whose sessions have many chats.
+MANY_CHATS: Any = SimpleNamespace(capabilities={"multipleChats": {}}, models=())
 
 
 class Pause:
@@ -220,7 +224,7 @@ async def test_the_first_message_of_a_chat_that_is_made_in_a_leaving_session_wai
     await asyncio.sleep(0)
     message = {"text": "beside it", "origin": {"kind": "user"}}
     params = {"channel": ONE, "chat": "ahp-chat:/other", "initialMessage": message}
-    await first.core.chats.create(params, {"multipleChats": {}}, (), ME)
+    await first.core.chats.create(params, MANY_CHATS, ME)
     assert first.core.turns.running == 1
     agent.may_end.set()
     async with asyncio.timeout(PATIENCE):
@@ -276,7 +280,7 @@ async def test_a_chat_that_was_being_made_when_its_session_went_is_made_by_who_h
     pause = Pause(host._owner_store.load_whole)
     monkeypatch.setattr(host._owner_store, "load_whole", pause)
     params = {"channel": ONE, "chat": "ahp-chat:/other"}
-    making = asyncio.create_task(host.core.chats.create(params, {"multipleChats": {}}, (), ME))
+    making = asyncio.create_task(host.core.chats.create(params, MANY_CHATS, ME))
     async with asyncio.timeout(PATIENCE):
         await pause.is_reached.wait()
         await host.give_up(ONE, "b", wait=0)

@@ -165,11 +165,11 @@ def test_a_long_stream_is_reduced_twice_however_long_it_is(
 ) -> None:
     reduced: list[Json] = []
 
-    def counting(kind: Any, state: Any, action: Json, *, now: str) -> Any:
+    def counting(kind: Any, state: Any, action: Json, now: str) -> Any:
         reduced.append(action)
         return reduce(kind, state, action, now=now)
 
-    monkeypatch.setattr(channel_module, "reduce", counting)
+    monkeypatch.setattr(channel_module, "reduce_canonical", counting)
     channel = streaming()
     for _ in range(500):
         channel.apply(delta("ab"), NOW)

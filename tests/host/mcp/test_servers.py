@@ -114,8 +114,7 @@ class World:
             starter=Starter("ada", client_id="c"),
             tell=lambda text: None,
         )
-        await self.mcp.prepare_turn(turn)
-        tools = [tool.name for tool in self.mcp.for_turn(turn).tools]
+        tools = [tool.name for tool in (await self.mcp.for_turn(turn)).tools]
         self.mcp.turn_ended("ahp-chat:/c", "t1")
         return tools
 

@@ -14,7 +14,7 @@ from agenthost.agents.mcp_tools import OfferedTool
 from agenthost.host.turns import mcp_bridges
 from agenthost.host.turns.mcp_bridges import McpBridges
 from agenthost.host.turns.running_turn import RunningTurn
-from agenthost.host.turns.turn_hooks import Brings
+from agenthost.host.turns.turn_hooks import McpOfTurns
 from agenthost.mcp.types import McpFailed
 from tests.agents.brought import BroughtMcp, a_tool
 
@@ -48,7 +48,7 @@ class Bringing:
 
     def __init__(self) -> None:
         self.opened: list[OpenBridge] = []
-        self.tell: Callable[[str], None] = print
+        self.on_tools_changed: Callable[[str], None] = print
         self.works = True
 
     async def open_bridge(self, name: str, tools: Any, call: Any) -> OpenBridge:
@@ -56,9 +56,6 @@ class Bringing:
             raise McpFailed("MCP servers need: pip install", "closed")
         self.opened.append(OpenBridge(name, tools, call))
         return self.opened[-1]
-
-    def on_tools_changed(self, tell: Callable[[str], None]) -> None:
-        self.tell = tell
 
 
 @dataclass
@@ -86,7 +83,7 @@ class Stage:
         self.brings = Bringing()
         self.running: dict[str, RunningChat] = {}
         find = cast("Callable[[str], RunningTurn | None]", self.running.get)
-        self.bridges = McpBridges(cast("Brings", self.brings), find, self._call)
+        self.bridges = McpBridges(cast("McpOfTurns", self.brings), find, self._call)
 
     async def _call(
         self, session: Any, work: Callable[[], Awaitable[Mapping[str, Any]]]
@@ -160,9 +157,9 @@ async def test_a_call_runs_in_the_turn_of_its_chat_and_without_one_fails() -> No
 async def test_programs_are_told_when_there_are_other_tools() -> None:
     stage, chat = Stage(), RunningChat("c:/1", a_tool("ask", "db"))
     await stage.open(chat)
-    stage.brings.tell("s:/2")
+    stage.brings.on_tools_changed("s:/2")
     assert stage.brings.opened[0].changes == 0
-    stage.brings.tell("s:/1")
+    stage.brings.on_tools_changed("s:/1")
     assert stage.brings.opened[0].changes == 1
 
 

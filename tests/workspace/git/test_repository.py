@@ -1,4 +1,4 @@
-"""The repository of a folder: where it is, what is never taken for one, its branches."""
+"""The repository of a folder: where it is, what is never taken for one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import pytest
 
 from agenthost.workspace.git.program import GitProgram
 from agenthost.workspace.git.repository import (
-    MOST_BRANCHES,
     Repository,
     base_branch,
-    branches,
     commit_of,
     current_branch,
     empty_tree,
@@ -65,19 +63,6 @@ async def test_folders_are_told_relative_to_the_top(tmp_path: Path) -> None:
     top = await found(folder)
     places = [folder / "in", folder, tmp_path, folder / "out", folder / "in", f"{folder}x"]
     assert top.inside([str(place) for place in places]) == ("in", ".")
-
-
-async def test_branches_come_newest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = repository(tmp_path / "r")
-    for number in range(MOST_BRANCHES + 5):
-        git(folder, "branch", f"b/{number}")
-    git(folder, "checkout", "-qb", "newest")
-    monkeypatch.setenv("GIT_COMMITTER_DATE", "2099-01-01T00:00:00Z")
-    commit(folder, "later")
-    program, top = GitProgram(), await found(folder)
-    names = await branches(program, top)
-    assert (names[0], len(names)) == ("newest", MOST_BRANCHES)
-    assert await branches(program, top, "ma") == ["main"]
 
 
 async def test_what_a_branch_is_compared_with(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from agenthost.agents.api import AgentError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.automation.definition import AutomationDefinition
     from agenthost.protocol.chat.messages import Message
     from agenthost.protocol.common import JsonObject
-    from agenthost.protocol.root import SessionModelInfo
     from agenthost.protocol.session.state import SessionConfigSchema
 
 
@@ -64,9 +63,8 @@ class Templates:
         if incomplete is not None:
             return incomplete
         message = automation_message(definition)
-        models = cast("Sequence[SessionModelInfo]", agent.models)
         find = self._directory.find
-        facts = await rule_context(find, "", None, {}, {"message": message}, models)
+        facts = await rule_context(find, "", None, agent, {"message": message})
         return check_automation_message(message, facts)
 
 

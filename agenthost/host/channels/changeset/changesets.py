@@ -26,9 +26,9 @@ from agenthost.host.channels.changeset.kind import (
 from agenthost.host.channels.changeset.offered_operations import offered_operations
 from agenthost.host.channels.changeset.operations import ChangesetOperations
 from agenthost.host.channels.changeset.reviews import Reviews, shown_files
-from agenthost.host.channels.changeset.workplaces import Workplaces
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
+from agenthost.host.channels.session.places import Workplaces
 from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects

@@ -20,10 +20,10 @@ from agenthost.host.channels.changeset.checkpoint_book import (
     TurnTrees,
 )
 from agenthost.host.channels.changeset.tool_edits import edited_files, mark_of
-from agenthost.host.channels.changeset.workplaces import Workplace, Workplaces, folders_of
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SessionChannel
+from agenthost.host.channels.session.places import Workplace, Workplaces, folders_of
 from agenthost.host.log.directory import Directory
 from agenthost.protocol.chat.parts import turns_of
 from agenthost.workspace import file_path

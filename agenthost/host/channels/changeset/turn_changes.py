@@ -15,11 +15,11 @@ from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import NOT_KEPT, Trees
 from agenthost.host.channels.changeset.compute import Scope, Uncomputable, wanted_base
 from agenthost.host.channels.changeset.tool_edits import edits_in
-from agenthost.host.channels.changeset.workplaces import Workplace
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.consequences import CountChanges, RefreshChangesets
 from agenthost.host.channels.session.kind import SessionChannel, extra_of
+from agenthost.host.channels.session.places import Workplace
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
@@ -79,7 +79,8 @@ class TurnChanges:
                 page.begin(chat.uri, turn_id, before)
                 self._book.save(session.uri, page)
         # What it offers anew the agent need not wait for.
-        self._tasks.start(self._offer_in_order(session, chat), f"changesets of {session.uri}")
+        offering = self._offer_in_order(session, chat, places)
+        self._tasks.start(offering, f"changesets of {session.uri}")
 
     def ended(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
         """Keep the files as they are after a turn, and tell what it changed, soon."""
@@ -87,12 +88,18 @@ class TurnChanges:
 
     def refresh_offer(self, session: SessionChannel) -> None:
         """Find out anew which changesets a session offers, soon."""
-        self._tasks.start(self._offer_in_order(session, None), f"changesets of {session.uri}")
+        self._tasks.start(self._offer_in_order(session), f"changesets of {session.uri}")
 
-    async def _offer_in_order(self, session: SessionChannel, chat: ChatChannel | None) -> None:
+    async def _offer_in_order(
+        self,
+        session: SessionChannel,
+        chat: ChatChannel | None = None,
+        places: list[Workplace] | None = None,
+    ) -> None:
         async with _lock(self._telling, session):
             if self._directory.has(session):
-                await self._offer(session, chat, await self._places(session))
+                known = places if places is not None else await self._places(session)
+                await self._offer(session, chat, known)
 
     async def _end(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
         async with _lock(self._orders, session):
@@ -114,9 +121,12 @@ class TurnChanges:
             self._changesets.refresh_all(session, after, turn_id)
 
     async def _places(self, session: SessionChannel) -> list[Workplace]:
-        return await self._changesets.workplaces.find(session, Scope(session).directories)
+        directories = session.state.get("workingDirectories") or ()
+        return await self._changesets.workplaces.find(session, directories)
 
     async def _take(self, session: SessionChannel, places: list[Workplace]) -> Trees:
+        if not places:
+            return {}
         page = await self._book.page(session.uri)
         trees: dict[str, str] = {}
         for place in places:

@@ -66,13 +66,11 @@ def check_answer(
 
 
 def read_answers(state: ChatState, action: Action) -> Action:
-    """Return an action with its answers as their questions want them, or the same action.
+    """Return an action that answers with its answers as their questions want them, or the same.
 
     Some editors ask everything in a text field: what was typed for a number or for a yes or no
     is read as that. What cannot be read so stays as it is, for the rules to refuse.
     """
-    if action["type"] not in RULES:
-        return action
     questions = _questions(find_open_request(state, action["requestId"]))
     if action["type"] == "chat/inputAnswerChanged":
         answer = action.get("answer")

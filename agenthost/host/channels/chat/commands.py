@@ -30,8 +30,8 @@ async def create_chat(connection: Connection, params: JsonObject) -> None:
         missing = core.sessions.missing_tokens(session, connection.principal.name)
         if missing:
             raise AuthRequired(missing, "the agent needs you to sign in first")
-    capabilities, models = core.sessions.capabilities(session), core.sessions.models(session)
-    await core.chats.create(params, capabilities, models, connection.starter)
+    agent = core.agents.get(session.state["provider"])
+    await core.chats.create(params, agent, connection.starter)
 
 
 @handles("disposeChat")

@@ -8,19 +8,14 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from agenthost.host.channels.chat.answers import read_answers
+from agenthost.host.channels.chat import answers
 from agenthost.host.channels.chat.authors import read_authors
 from agenthost.host.channels.chat.consequences import (
-    TRUST_QUESTION,
-    ChatChanged,
     FailCall,
-    KeepAttachments,
-    RememberAuthor,
     RenameChat,
     ShowAttached,
     ShowTurn,
-    TrustAnswered,
-    turn_consequences,
+    consequences,
 )
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
 from agenthost.host.channels.chat.extra import (
@@ -32,14 +27,11 @@ from agenthost.host.channels.chat.extra import (
     extra_of,
     turn_sizes,
 )
-from agenthost.host.channels.chat.mode_answers import approvals_by_mode
 from agenthost.host.channels.chat.names import find_named_chat
 from agenthost.host.channels.chat.rules import find_call
-from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
 from agenthost.host.channels.instants import is_off
 from agenthost.host.channels.ruled_kind import Gathered, RuledKind
-from agenthost.host.channels.session.consequences import RefreshGit, TakePart
 from agenthost.host.channels.session.kind import extra_of as session_extra
 from agenthost.host.channels.titles import title_of
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
@@ -62,10 +54,6 @@ MOST_OFF = timedelta(minutes=5)
 MOST_TOO_LONG = 1000
 # Seconds that a message waits for the custom agents of a session that was just opened.
 AGENTS_SECONDS = 2.0
-# Actions that bring a message, which may attach something.
-_HAS_MESSAGE = frozenset({"chat/turnStarted", "chat/pendingMessageSet"})
-# Actions by which somebody comes to take part in the session.
-_TAKES_PART = _HAS_MESSAGE | {"chat/turnResume"}
 
 
 class ChatKind(RuledKind["ChatState"]):
@@ -150,7 +138,7 @@ class ChatKind(RuledKind["ChatState"]):
 
     def understood(self, state: ChatState, action: Action) -> Action:
         """Return an action with its answers as the questions mean them."""
-        return read_answers(state, action)
+        return answers.read_answers(state, action) if action["type"] in answers.RULES else action
 
     def prepare(
         self,
@@ -169,7 +157,7 @@ class ChatKind(RuledKind["ChatState"]):
         if action["type"] == "chat/turnResume":
             # Older versions are told to go back to the turn before, which they must hold.
             first += [ShowTurn(channel, turn["id"]) for turn in channel.state["turns"][-2:][:1]]
-        if action.get("message") is not None:
+        if (action.get("message") or {}).get("attachments"):
             first.append(ShowAttached(action["message"]))
         if action["type"] == "chat/toolCallConfirmed" and not action["approved"]:
             call = find_call(channel.state, action)
@@ -188,7 +176,7 @@ class ChatKind(RuledKind["ChatState"]):
         self, applied: Applied[ChatState], owner: OwnerChannel | None
     ) -> Sequence[Consequence]:
         """Keep session, catalogue and turns in step with a chat."""
-        return _follow(applied, owner) if owner is not None else ()
+        return consequences(applied, owner) if owner is not None else ()
 
     def window(self, state: ChatState, view: SubscribeView) -> int:
         """Return where the newest turns begin that a subscriber asks for."""
@@ -218,32 +206,3 @@ def _timed(chat: ChatChannel, action: Action, now: str) -> Action:
         if action["duration"] > elapsed + MOST_TOO_LONG:
             return {**action, "duration": elapsed}
     return action
-
-
-def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Consequence]:
-    chat, action, before, after = applied.channel, applied.action, applied.before, applied.after
-    follows: list[Consequence] = []
-    if action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
-        setter = applied.dispatch.connection.starter
-        follows.append(RememberAuthor(chat, action["id"], setter))
-    if action["type"] in _TAKES_PART:
-        starter = applied.dispatch.connection.starter if applied.dispatch else applied.starter
-        follows += [TakePart(session, starter.principal)] if starter is not None else []
-    if action["type"] in _HAS_MESSAGE:
-        author = applied.dispatch.connection.starter if applied.dispatch else applied.starter
-        follows.append(KeepAttachments(chat, action, author.client_id if author else None))
-    follows += [Apply(session, each) for each in session_actions(action, after, session.state)]
-    follows += turn_consequences(applied, session)
-    if action["type"] == "chat/inputCompleted" and applied.dispatch is not None:
-        id, principal = action["requestId"], applied.dispatch.connection.principal
-        if id.startswith(TRUST_QUESTION):
-            # Before whoever waits for the answer goes on.
-            answered = frozenset(action.get("answers") or ())
-            follows.append(TrustAnswered(chat, session, id, principal, answered))
-    follows.append(ChatChanged(chat))
-    if action["type"] == "chat/toolCallReady":
-        # The mode may have changed while the call was under way.
-        follows += [Apply(chat, answer) for answer in approvals_by_mode(after, session.state)]
-    if "activeTurn" in before and "activeTurn" not in after:
-        follows.append(RefreshGit(session))
-    return follows

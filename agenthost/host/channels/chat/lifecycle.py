@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agenthost.agents.api import Agent
 from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
@@ -31,18 +32,17 @@ from agenthost.host.channels.chat.consequences import (
     StartNextQueued,
     StopBackgroundWork,
     StopTurn,
-    TitleFromFirstMessage,
+    chat_summary,
 )
 from agenthost.host.channels.chat.extra import CONTEXTS, ChatChannel, extra_of
 from agenthost.host.channels.chat.fork import History, copy_content, new_chat_from
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.message_rules import check_message
-from agenthost.host.channels.chat.session_updates import chat_summary
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.ruled_kind import rule_context
 from agenthost.host.channels.session.consequences import LeaveDirectory, ReadDefaultChat
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
-from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from, title_of
+from agenthost.host.channels.titles import UNTITLED_CHAT, title_of
 from agenthost.host.log.directory import OWNERS, Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.messages import Message, MessageAttachment
     from agenthost.protocol.chat.state import ChatState, CompletedTurn, ToolChatOrigin
     from agenthost.protocol.common import Action, JsonObject
-    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 
 # Chat -> its session, of those whose queue goes on once another host has them.
@@ -88,7 +87,6 @@ class ChatRegistry:
         self.is_held: Callable[[str], bool] = lambda session: False
         effects.on(RememberAuthor, lambda e: self.remember_author(e.chat, e.message_id, e.author))
         effects.on(KeepAttachments, lambda e: self.keep_attachments(e.chat, e.action, e.sender))
-        effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
         effects.on(DropSteering, lambda e: self.drop_steering(e.chat))
         effects.on(QueueSteering, lambda e: self.queue_steering(e.chat))
         effects.on(RenameChat, lambda e: self.rename(e.chat, e.session, e.title))
@@ -134,13 +132,7 @@ class ChatRegistry:
         uri = self._free_name(session, wanted)
         return self._register(session, self._state(uri, extra))
 
-    async def create(
-        self,
-        params: JsonObject,
-        capabilities: AgentCapabilities,
-        models: Sequence[SessionModelInfo],
-        starter: Starter,
-    ) -> None:
+    async def create(self, params: JsonObject, agent: Agent | None, starter: Starter) -> None:
         """Carry out ``createChat``."""
         session = await self._directory.find(params["channel"], SESSION)
         if session is None:
@@ -150,11 +142,11 @@ class ChatRegistry:
             raise InvalidParams("no chat can have this URI", path="chat")
         if worker_of(uri) or session_of_default_chat(uri) not in (None, session.uri):
             raise InvalidParams("this URI is kept for a chat that the host makes", path="chat")
-        source = await self._source(params, session, capabilities)
+        source = await self._source(params, session, agent)
         message = params.get("initialMessage")
         asked = {"message": message} if message is not None else {}
         find = self._directory.find
-        facts = await rule_context(find, "", session, capabilities, asked, models)
+        facts = await rule_context(find, "", session, agent, asked)
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
         if not self._directory.has(session):
@@ -291,17 +283,6 @@ class ChatRegistry:
         self._writer.apply(chat, queued)
         self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [pending["id"]]})
 
-    def name(self, chat: ChatChannel, session: SessionChannel) -> None:
-        """Name a new chat, and a new session, after the first message."""
-        title = title_from(chat.state["activeTurn"]["message"]["text"])
-        if not title:
-            return
-        if session.state["title"] == UNTITLED_SESSION:
-            self._writer.apply(session, {"type": "session/titleChanged", "title": title})
-        if title_of(chat, session) == UNTITLED_CHAT:
-            action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
-            self._writer.apply(session, action)
-
     def rename(self, chat: ChatChannel, session: SessionChannel, title: str) -> None:
         """Give a chat another title, and its session too where it is the default chat."""
         if title_of(chat, session) != title:
@@ -384,9 +365,9 @@ class ChatRegistry:
         return chat
 
     async def _source(
-        self, params: JsonObject, session: SessionChannel, capabilities: AgentCapabilities
+        self, params: JsonObject, session: SessionChannel, agent: Agent | None
     ) -> ChatChannel | None:
-        multiple = capabilities.get("multipleChats")
+        multiple = agent.capabilities.get("multipleChats") if agent is not None else None
         if multiple is None:
             raise InvalidParams("the agent supports one chat per session only", path="chat")
         source = params.get("source")

@@ -62,7 +62,6 @@ from agenthost.tokens import Role
 if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsState
     from agenthost.protocol.common import JsonObject, ProtectedResourceMetadata
-    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
     from agenthost.protocol.session.state import (
         ProjectInfo,
         SessionConfigSchema,
@@ -152,16 +151,6 @@ class SessionRegistry:
         if agent is None:
             raise ProviderNotFound(f"there is no agent {provider!r} on this host")
         return agent
-
-    def capabilities(self, session: SessionChannel | None) -> AgentCapabilities:
-        """Return what the agent of a session can do."""
-        agent = self._agents.get(session.state["provider"]) if session is not None else None
-        return cast("AgentCapabilities", agent.capabilities) if agent is not None else {}
-
-    def models(self, session: SessionChannel | None) -> Sequence[SessionModelInfo]:
-        """Return the models that the agent of a session offers."""
-        agent = self._agents.get(session.state["provider"]) if session is not None else None
-        return cast("Sequence[SessionModelInfo]", agent.models) if agent is not None else ()
 
     async def find(self, uri: str) -> SessionChannel:
         """Return a session, or raise SessionNotFound."""

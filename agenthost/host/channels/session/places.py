@@ -14,13 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from agenthost.agents.common_settings import BRANCH, DIRECTORY
+from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.channels.session.place_settings import (
     WORKING_DIRECTORY,
     PlaceChoices,
     wants_worktree,
     with_place_settings,
 )
+from agenthost.host.channels.session.records import PlaceRecords
 from agenthost.host.trust import Role
 from agenthost.tasks import Tasks
 from agenthost.workspace import file_path
@@ -284,6 +288,39 @@ class Places:
         return otherwise
 
 
+class Workplace(Struct, frozen=True):
+    """Folders that somebody works in, and the repository that they are in."""
+
+    repository: Repository
+    # Below its top.
+    folders: tuple[str, ...]
+
+    @property
+    def top(self) -> str:
+        """Where its working tree begins."""
+        return self.repository.top
+
+
+class Workplaces:
+    """Finds the repositories of sessions."""
+
+    def __init__(self, places: Places, records: PlaceRecords) -> None:
+        self._places = places
+        self._records = records
+
+    async def find(self, session: SessionChannel, directories: Sequence[str]) -> list[Workplace]:
+        """Return the repositories that directories are in; those in none are left out."""
+        trusted = self._records.is_trusted(session)
+        found: dict[str, Repository] = {}
+        for directory in directories:
+            repository = await self._places.repository(directory, trusted=trusted)
+            # What is no text could not be kept.
+            if repository is not None and _is_text(repository.top):
+                found[repository.top] = repository
+        folders = folders_of(directories)
+        return [Workplace(each, each.inside(folders)) for each in found.values()]
+
+
 def in_some_repository(folder: str | os.PathLike[str]) -> bool:
     """Say whether a folder looks as if it were in a repository; reads the disk, starts nothing."""
     path = Path(os.path.realpath(folder))
@@ -299,3 +336,16 @@ def project_of(repository: Repository) -> ProjectInfo:
     top = main_folder(repository)
     # As it was given, bytes and all.
     return {"uri": "file://" + quote(os.fsencode(top)), "displayName": os.path.basename(top) or top}
+
+
+def folders_of(directories: Sequence[str]) -> list[str]:
+    """Return the paths of directories that are here."""
+    return [str(path) for path in map(file_path, directories) if path is not None]
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

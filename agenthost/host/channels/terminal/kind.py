@@ -154,7 +154,7 @@ class TerminalKind(ChannelKind["TerminalState"]):
             refusal = await why_no_chat(claim["session"], claim["chat"], around.find)
             if refusal is None and not takes_part(await around.find(claim["session"]), principal):
                 refusal = "you take no part in that session"
-        return Asker(around.client_id, allowed, refusal)
+        return Asker(around.connection.client_id, allowed, refusal)
 
     def judge(
         self, channel: TerminalChannel, action: Action, context: Asker

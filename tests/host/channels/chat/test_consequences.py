@@ -14,9 +14,9 @@ from agenthost.host.channels.chat.consequences import (
     StartNextQueued,
     StartTurn,
     StopTurn,
-    TitleFromFirstMessage,
     turn_consequences,
 )
+from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Applied
 from agenthost.protocol.versions import reduce
@@ -27,8 +27,8 @@ IDLE: State = {"turns": []}
 RUNNING: State = {"turns": [], "activeTurn": {"id": "t", "responseParts": []}}
 
 
-CHAT: Any = SimpleNamespace(uri="ahp-chat:/c")
-SESSION: Any = SimpleNamespace(uri="ahp-session:/s")
+CHAT: Any = SimpleNamespace(uri="ahp-chat:/c", state={"title": UNTITLED_CHAT})
+SESSION: Any = SimpleNamespace(uri="ahp-session:/s", state={"title": UNTITLED_SESSION, "chats": []})
 # Sent by a client that nobody asks about.
 DISPATCH: Any = SimpleNamespace(connection=SimpleNamespace(starter=None))
 CLEARED = Apply(CHAT, {"type": "chat/activityChanged"})
@@ -42,10 +42,26 @@ def consequences(name: str, before: State, after: State, **extra: Any) -> list[C
     return planned({"type": f"chat/{name}", **extra}, before, after)
 
 
-def test_a_turn_that_starts_is_run_and_may_name_its_chat() -> None:
+def started(text: str) -> list[Consequence]:
+    running = {**RUNNING, "activeTurn": {**RUNNING["activeTurn"], "message": {"text": text}}}
+    return consequences("turnStarted", IDLE, running)
+
+
+def test_a_turn_that_starts_names_its_chat_and_is_run() -> None:
+    changed = {"chat": CHAT.uri, "changes": {"title": "Tidy up"}}
+    assert started("Tidy\nup") == [
+        Apply(SESSION, {"type": "session/titleChanged", "title": "Tidy up"}),
+        Apply(SESSION, {"type": "session/chatUpdated", **changed}),
+        StartTurn(CHAT, SESSION, None),
+    ]
+
+
+def test_a_name_is_kept_and_a_blank_message_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
     start = StartTurn(CHAT, SESSION, None)
-    named = TitleFromFirstMessage(CHAT, SESSION)
-    assert consequences("turnStarted", IDLE, RUNNING) == [named, start]
+    assert started(" ") == [start]
+    monkeypatch.setitem(CHAT.state, "title", "Mine")
+    monkeypatch.setitem(SESSION.state, "title", "Ours")
+    assert started("Tidy up") == [start]
 
 
 def test_a_turn_that_goes_on_is_run_and_what_it_had_asked_is_closed() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from agenthost.host.channels.chat.session_updates import (
+from agenthost.host.channels.chat.consequences import (
     chat_summary,
     session_actions,
     shown_activity,
