@@ -96,9 +96,14 @@ class Fanout(Struct):
                 self.delivered += len(run)
 
     def _together(self, run: list[Broadcast], version: str, uri: str) -> Sequence[Encoded]:
-        # A generator would take longer.
+        # Generators would take longer.
         if translator(version).is_identity:
-            return tuple([_encode_as_it_is(b, uri) for b in run])
+            return tuple(
+                [
+                    encode_envelope(uri, b.action, b.seq, b.origin, action_json=b.action_json)
+                    for b in run
+                ]
+            )
         return tuple([e for b in run for e in encode_broadcast(b, version, uri)])
 
     def _individually(self, run: list[Broadcast], to: Subscription) -> list[Envelope]:
@@ -134,17 +139,19 @@ def encode_broadcast(broadcast: Broadcast, version: str, uri: str) -> list[Envel
     ladder = translator(version)
     states = broadcast.change.states
     if ladder.is_identity or states is None:
-        return [_encode_as_it_is(broadcast, uri)]
+        envelope = encode_envelope(
+            uri,
+            broadcast.action,
+            broadcast.seq,
+            broadcast.origin,
+            action_json=broadcast.action_json,
+        )
+        return [envelope]
     kind = broadcast.channel.kind
     before, after = states
     reviewable = kind.is_reviewable(broadcast.channel)
     actions = ladder.action_down(kind.name, before, broadcast.action, after, reviewable=reviewable)
     return _encode_each(broadcast, uri, actions)
-
-
-def _encode_as_it_is(broadcast: Broadcast, uri: str) -> Envelope:
-    action, seq, origin = broadcast.action, broadcast.seq, broadcast.origin
-    return encode_envelope(uri, action, seq, origin, action_json=broadcast.action_json)
 
 
 def _encode_echo(broadcast: Broadcast, version: str, uri: str) -> list[Envelope]:
