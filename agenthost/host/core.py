@@ -28,7 +28,6 @@ from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.places import Places
-from agenthost.host.channels.session.records import Permissions
 from agenthost.host.channels.session.repository_watches import RepositoryWatches
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
@@ -102,7 +101,6 @@ class HostCore(Struct):
     content_owners: ContentOwners
     clients: Clients
     active_clients: ActiveClients
-    permissions: Permissions
     # Who may use the files and terminals of which session.
     participants: Participants
     # The host's own settings.

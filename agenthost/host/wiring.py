@@ -342,7 +342,6 @@ def wire(
         content_owners=content_owners,
         clients=clients,
         active_clients=active,
-        permissions=permissions,
         participants=participants,
         config=config,
         customizations=customizations,

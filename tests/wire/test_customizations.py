@@ -213,6 +213,28 @@ class Curious(Agent):
             self.read.append(await given.load(item))
 
 
+async def test_a_turn_looks_again_where_its_agent_brings_others_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Curious()
+    async with working_in(tmp_path, agents=[agent], user_folders=[]) as (host, [client], chat):
+        await client.subscribe(chat)
+        assert ("plugin", "own") in entries(await tree(client))
+        looks: list[object] = []
+        look = host.core.customizations._look
+        monkeypatch.setattr(
+            host.core.customizations, "_look", lambda session: looks.append(look(session))
+        )
+        await client.run_turn(chat, "t1", "hello")
+        assert looks == []
+        other = {"type": "prompt", "id": "b", "uri": "builtin:b", "name": "other"}
+        agent.customizations = (other,)
+        await client.run_turn(chat, "t2", "hello")
+        assert len(looks) == 1
+        found = await when(client, lambda now: ("prompt", "other") in now)
+        assert ("plugin", "own") not in found
+
+
 async def test_a_turn_is_given_what_is_on_and_can_be_used(tmp_path: Path) -> None:
     folder, user = tmp_path / "work", tmp_path / "user"
     write_files(
