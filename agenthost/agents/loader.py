@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import tomllib
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -103,10 +102,17 @@ def configured_specs(path: Path) -> list[str]:
     ``agents = ["llm", "acp:helper=helper --acp"]`` at the top of the file.
     """
     try:
-        config: dict[str, Any] = tomllib.loads(path.read_text())
+        text = path.read_text()
     except FileNotFoundError:
         return []
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnknownAgent(f"{path} cannot be read: {error}") from error
+    try:
+        # Late: most hosts have no such file.
+        import tomllib
+
+        config: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise UnknownAgent(f"{path} cannot be read: {error}") from error
     specs = config.get("agents", [])
     if not isinstance(specs, list) or not all(isinstance(spec, str) for spec in specs):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 REDACTED = "[redacted]"
@@ -33,8 +33,7 @@ LONGEST_NAME = 100
 # Secrets in a text that is in lower case, in a group what comes before one. One pattern, so that a
 # text is gone through once, and none of its parts begins with something that repeats: that would
 # take the square of the length of a hostile text.
-_SECRETS = re.compile(
-    rf"""
+_SECRETS = rf"""
     # Assigned in a query, a form or a shell; it ends where those would, or a quoted text.
     (?P<assigned> {_NAME} (?: = | %3d ) ["']? ) [^&\#\s"'<>]+
     # A member of an object, however often that was quoted; also one that is cut off.
@@ -46,10 +45,14 @@ _SECRETS = re.compile(
     | (?P<offered> \b tkn \. ) [\w-]+
     # The password of a URL.
     | (?P<login> :// [^/\s:@"']{{0,256}} : ) [^/\s@"']{{1,1024}} (?= @ )
-    """.encode(),
-    re.VERBOSE | re.DOTALL,
-)
+    """.encode()
 _KINDS = ("assigned", "member", "header", "bearer", "offered", "login")
+
+
+@cache
+def _secrets() -> re.Pattern[bytes]:
+    # Once there is something to look through: to compile it takes longer than all of this package.
+    return re.compile(_SECRETS, re.VERBOSE | re.DOTALL)
 
 
 def redact(text: str, is_secret: Callable[[str, bytes], bool] | None = None) -> str:
@@ -61,7 +64,7 @@ def redact(text: str, is_secret: Callable[[str, bytes], bool] | None = None) -> 
     data = text.encode(errors="surrogatepass")
     pieces: list[bytes] = []
     start = 0
-    for found in _SECRETS.finditer(data.lower()):
+    for found in _secrets().finditer(data.lower()):
         if _is_public(data, found.start()):
             continue
         name = next(kind for kind in _KINDS if found[kind] is not None)
