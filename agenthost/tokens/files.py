@@ -14,8 +14,7 @@ import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from agenthost.errors import AgentHostError
 
@@ -37,7 +36,7 @@ class TokenFileError(TokenError):
     """A file that holds tokens is unsafe, unreadable or damaged."""
 
 
-class Signature(Struct, frozen=True):
+class Signature(NamedTuple):
     """What tells one version of a file from the next without reading it."""
 
     mtime_ns: int

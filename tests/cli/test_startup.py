@@ -31,7 +31,13 @@ NOT_FOR_CLIENTS = (
     "sqlite3",
     "wcwidth",
 )
-NOT_FOR_FILES = (*NOT_FOR_CLIENTS, "agenthost.client", "agenthost.protocol.versions", "asyncio")
+NOT_FOR_FILES = (
+    *NOT_FOR_CLIENTS,
+    "agenthost.client",
+    "agenthost.protocol.versions",
+    "asyncio",
+    "msgspec",
+)
 NOT_FOR_ITSELF = (*NOT_FOR_FILES, "agenthost.tokens", "dataclasses", "json", "websockets")
 # What a host needs once clients or agents are at work.
 NOT_TO_LISTEN = (
