@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 PACKAGE = Path(__file__).parent.parent / "agenthost"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -327,3 +329,11 @@ def test_no_two_public_classes_share_a_name() -> None:
                 places.setdefault(node.name, []).append(relative(module))
     shared = {name: found for name, found in places.items() if len(found) > 1}
     assert shared == {}
+
+
+@pytest.mark.parametrize("package", ["agents", "client", "host", "protocol", "testing"])
+def test_no_public_record_is_a_struct(package: str) -> None:
+    # Who uses them may call `dataclasses.replace`: docs/decisions/0020-records-are-structs.md.
+    face = importlib.import_module(f"agenthost.{package}")
+    public = [getattr(face, name) for name in face.__all__]
+    assert [each for each in public if isinstance(each, type) and issubclass(each, Struct)] == []
