@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -45,6 +46,18 @@ WHAT = ("reducers", "round-trips", "differential sequences")
 def pytest_xdist_auto_num_workers() -> int:
     """Return how many workers ``-n auto`` is: one more than cores, for tests wait a lot."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folders_of_inner_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give pytest, where tests run it, a place of its own for its folders.
+
+    Each run clears away what earlier ones left beside its own, before it says how it ended; of this
+    suite that are gigabytes.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path_factory.mktemp("inner")))
+        yield
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -9,7 +9,6 @@ never unsteady tests, and get no second try.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -47,6 +46,4 @@ def failures(cache: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    # One worker more than there are cores, because tests spend a third of their time waiting.
-    workers = len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else "auto"
-    sys.exit(run_suite(sys.argv[1:], ["-n", str(workers), "--dist", "worksteal"]))
+    sys.exit(run_suite(sys.argv[1:], ["-n", "auto", "--dist", "worksteal"]))
