@@ -34,7 +34,7 @@ from agenthost.host.channels.session.workspace_release import WorkspaceReleases
 from agenthost.host.channels.session.worktrees import SessionWorktrees
 from agenthost.host.channels.terminal.terminals import HostTerminals
 from agenthost.host.clients.client_records import Clients
-from agenthost.host.clients.pacing import Pacing
+from agenthost.host.clients.fair_queue import FairQueue
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.customizations.service import SessionCustomizations
 from agenthost.host.delivery.budget import Budget
@@ -125,7 +125,7 @@ class HostCore(Struct):
     # What waits for all clients together.
     budget: Budget
     # Whose message is handled next.
-    pacing: Pacing
+    fair_queue: FairQueue
     # Held while a large frame is looked over.
     large_frames: asyncio.Lock
     policy: Policy

@@ -39,7 +39,7 @@ from agenthost.host.channels.session.workspace_release import WorkspaceReleases
 from agenthost.host.channels.session.worktrees import SessionWorktrees
 from agenthost.host.channels.terminal.terminals import HostTerminals
 from agenthost.host.clients.client_records import Clients
-from agenthost.host.clients.pacing import Pacing
+from agenthost.host.clients.fair_queue import FairQueue
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.core import HostCore
 from agenthost.host.customizations.service import SessionCustomizations
@@ -358,7 +358,7 @@ def wire(
         loops=loops,
         limits=settings.limits,
         budget=Budget(settings.limits.max_waiting_bytes),
-        pacing=Pacing(),
+        fair_queue=FairQueue(),
         large_frames=asyncio.Lock(),
         policy=settings.policy,
         policy_context=context,

@@ -21,7 +21,7 @@ from agenthost.cli.main import main
 from agenthost.host import Gate, Host
 from agenthost.host import host as host_module
 from agenthost.host.trust import HostTokens, Limits
-from agenthost.host.trust.throttle import FAILURES
+from agenthost.host.trust.failed_tokens import FAILURES
 from agenthost.protocol.methods import METHODS, Access
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from agenthost.transport import memory_pair

@@ -304,7 +304,7 @@ class Connection:
             # Not reading slows a hasty client down by its own socket, and loses nothing.
             await asyncio.sleep(pause)
             self._rate.take(core.clock.monotonic())
-        await core.pacing.turn(self.principal.name)
+        await core.fair_queue.turn(self.principal.name)
         core.metrics.count("agenthost_messages_received_total")
         if core.wire_log is not None:
             core.wire_log.record("in", self.name, frame)

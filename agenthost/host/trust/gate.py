@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from agenthost.errors import AgentHostError
 from agenthost.host.trust.addresses import Authority, Origin, is_ip, is_loopback, is_wildcard
+from agenthost.host.trust.failed_tokens import FailedTokens
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal
-from agenthost.host.trust.throttle import FailureThrottle
 from agenthost.host.trust.tokens import Authenticator
 
 DESKTOP_ORIGINS = ("vscode-file://vscode-app",)
@@ -110,10 +110,10 @@ class Gate:
         *,
         allowed_origins: Iterable[str] = (),
         bound_hosts: Iterable[str] = (),
-        throttle: FailureThrottle | None = None,
+        failed_tokens: FailedTokens | None = None,
     ) -> None:
         self._tokens = tokens
-        self._throttle = FailureThrottle() if throttle is None else throttle
+        self._failed_tokens = FailedTokens() if failed_tokens is None else failed_tokens
         # Origins allowed as a whole, and schemes of which every origin is.
         self._origins: set[Origin] = set()
         self._schemes: set[str] = set()
@@ -157,9 +157,9 @@ class Gate:
             return Refusal(401, "a token is required: send it as a Bearer header or as ?tkn=")
         principal = self._tokens.authenticate(token, now)
         if principal is not None:
-            self._throttle.succeeded(peer)
+            self._failed_tokens.succeeded(peer)
             return principal
-        pause = self._throttle.failed(peer, now)
+        pause = self._failed_tokens.failed(peer, now)
         if pause:
             return Refusal(429, f"too many wrong tokens; try again in {pause} s", pause)
         return Refusal(401, "the token is not valid here, or it has expired")

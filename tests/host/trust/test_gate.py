@@ -14,8 +14,8 @@ from agenthost.host.trust import (
     StartupError,
     check_bind,
 )
+from agenthost.host.trust.failed_tokens import FailedTokens
 from agenthost.host.trust.gate import is_open_page
-from agenthost.host.trust.throttle import FailureThrottle
 
 NOW = 1_800_000_000.0
 SECRET = "constant-owner-Secret_of-the-tests.0123"
@@ -70,7 +70,7 @@ def test_a_refusal_says_what_to_do_and_never_repeats_the_token() -> None:
 
 
 def test_many_wrong_tokens_mean_a_pause_and_a_missing_one_does_not() -> None:
-    gate = token_gate(throttle=FailureThrottle(failures=3, pause=30))
+    gate = token_gate(failed_tokens=FailedTokens(failures=3, pause=30))
     assert [status(ask(gate)) for _ in range(10)] == [401] * 10
     assert [status(ask(gate, token="wrong")) for _ in range(5)] == [401, 401, 401, 429, 429]
     refusal = ask(gate, token="wrong", now=NOW + 10)
@@ -81,7 +81,7 @@ def test_many_wrong_tokens_mean_a_pause_and_a_missing_one_does_not() -> None:
 
 
 def test_nobody_can_lock_out_someone_who_has_a_valid_token() -> None:
-    gate = token_gate(throttle=FailureThrottle(failures=3))
+    gate = token_gate(failed_tokens=FailedTokens(failures=3))
     for _ in range(20):
         ask(gate, token="wrong")
     assert ask(gate, token=SECRET) == LOCAL_OWNER

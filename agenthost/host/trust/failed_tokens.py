@@ -33,7 +33,7 @@ class _Record(Struct):
     until: float = -math.inf  # while the clock is before this, the peer is told to wait
 
 
-class FailureThrottle:
+class FailedTokens:
     """Says how long a peer that keeps failing should stay away."""
 
     def __init__(

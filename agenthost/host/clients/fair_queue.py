@@ -17,7 +17,7 @@ ROUND_SECONDS = 0.01
 FIRST_LET_ON, MOST_LET_ON = 8, 64
 
 
-class Pacing:
+class FairQueue:
     """Spreads the handling of messages over rounds of the event loop."""
 
     def __init__(self) -> None:

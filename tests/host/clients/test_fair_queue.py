@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from agenthost.host.clients import pacing
-from agenthost.host.clients.pacing import Pacing
+from agenthost.host.clients import fair_queue
+from agenthost.host.clients.fair_queue import FairQueue
 
 
 class Clock:
@@ -26,14 +26,14 @@ async def clock() -> Clock:
     return Clock()
 
 
-async def handle(pace: Pacing, clock: Clock, name: str, cost: float, handled: list[str]) -> None:
+async def handle(pace: FairQueue, clock: Clock, name: str, cost: float, handled: list[str]) -> None:
     await pace.turn(name)
     clock.work(cost)
     handled.append(name)
 
 
 async def test_who_comes_alone_does_not_wait(clock: Clock) -> None:
-    pace = Pacing()
+    pace = FairQueue()
     for _ in range(3):
         # A coroutine that never waits ends at its first step.
         with pytest.raises(StopIteration):
@@ -41,7 +41,7 @@ async def test_who_comes_alone_does_not_wait(clock: Clock) -> None:
 
 
 async def test_a_flood_of_one_principal_hardly_delays_another(clock: Clock) -> None:
-    pace, handled = Pacing(), list[str]()
+    pace, handled = FairQueue(), list[str]()
     flood = [asyncio.create_task(handle(pace, clock, "flood", 0.005, handled)) for _ in range(200)]
     await asyncio.sleep(0)
     await handle(pace, clock, "other", 0.0, handled)
@@ -51,7 +51,7 @@ async def test_a_flood_of_one_principal_hardly_delays_another(clock: Clock) -> N
 
 
 async def test_rounds_become_as_short_as_they_should_be(clock: Clock) -> None:
-    pace, handled, rounds = Pacing(), list[str](), list[float]()
+    pace, handled, rounds = FairQueue(), list[str](), list[float]()
     tasks = [asyncio.create_task(handle(pace, clock, "a", 0.004, handled)) for _ in range(300)]
     loop = asyncio.get_running_loop()
     while not all(task.done() for task in tasks):
@@ -59,11 +59,11 @@ async def test_rounds_become_as_short_as_they_should_be(clock: Clock) -> None:
         await asyncio.sleep(0)
         rounds.append(loop.time() - before)
     assert len(handled) == 300
-    assert max(rounds) < 4 * pacing.ROUND_SECONDS
+    assert max(rounds) < 4 * fair_queue.ROUND_SECONDS
 
 
 async def test_those_of_one_principal_keep_their_order(clock: Clock) -> None:
-    pace, handled = Pacing(), list[str]()
+    pace, handled = FairQueue(), list[str]()
 
     async def one(number: int) -> None:
         await pace.turn("a")
@@ -75,7 +75,7 @@ async def test_those_of_one_principal_keep_their_order(clock: Clock) -> None:
 
 
 async def test_who_leaves_while_it_waits_holds_up_nobody(clock: Clock) -> None:
-    pace, handled = Pacing(), list[str]()
+    pace, handled = FairQueue(), list[str]()
     tasks = [asyncio.create_task(handle(pace, clock, "a", 0.02, handled)) for _ in range(5)]
     await asyncio.sleep(0)
     for task in tasks[1:4]:
