@@ -1,4 +1,7 @@
-"""Approvals that a session's mode gives: calls that wait for a yes are answered by the host."""
+"""Answers the calls that wait for a yes when the mode of their session comes to cover them.
+
+Which calls a mode covers is decided in ``mode_answers``.
+"""
 
 from __future__ import annotations
 
