@@ -22,7 +22,9 @@ WRONG = "def add(a, b):\n    return a - b\n"
 RIGHT = "def add(a, b):\n    return a + b\n"
 CHECK = "import unittest\nfrom adding import add\n\n\nclass Adds(unittest.TestCase):\n"
 CHECK += "    def test_adds(self):\n        self.assertEqual(add(1, 2), 3)\n"
-TESTS = f"{sys.executable} -m unittest -v test_adding"
+# Without bytecode: of a file repaired within the second in which it was compiled, and as long as
+# before, Python would run what it was.
+TESTS = f"{sys.executable} -B -m unittest -v test_adding"
 
 
 @pytest.fixture
