@@ -281,8 +281,7 @@ class Turn:
         if range is not None:
             annotation["range"] = dict(range)
         action = checked_action({"type": "annotations/set", "annotation": annotation})
-        self._port.annotate(action["annotation"])
-        await self._port.flow()
+        await self._port.annotate(action["annotation"])
         return id
 
     @property

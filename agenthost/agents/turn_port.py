@@ -158,8 +158,8 @@ class TurnPort(Protocol):
         """Set, or with None remove, one entry of the session's free-form data."""
         ...
 
-    def annotate(self, annotation: dict[str, Any]) -> None:
-        """Set an annotation of the session."""
+    async def annotate(self, annotation: dict[str, Any]) -> None:
+        """Set an annotation of the session, after all that was emitted."""
         ...
 
     @property

@@ -244,7 +244,7 @@ class FakePort:
     def set_meta(self, key: str, value: Any) -> None:
         self.meta[key] = value
 
-    def annotate(self, annotation: Json) -> None:
+    async def annotate(self, annotation: Json) -> None:
         self.notes.append(annotation)
 
     def keep(self, state: Mapping[str, Any] | None) -> None:

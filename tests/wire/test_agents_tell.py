@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agenthost.agents import Agent, Turn
+from agenthost.host import Host, SqliteStore
 from tests.wire.client import open_client
 from tests.wire.hosting import embed
 from tests.wire.talking import calls_of
@@ -60,6 +62,28 @@ async def test_an_agent_names_describes_and_annotates_and_fresh_snapshots_say_so
         renamed = {"type": "session/titleChanged", "title": "By a person"}
         await client.accepted(chat, renamed)
         assert (await client.fresh(chat))["title"] == "By a person"
+
+
+async def test_what_an_agent_annotates_is_there_though_nobody_followed_the_annotations(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "store.sqlite"
+    async with (
+        Host([Teller()], store=SqliteStore(store)) as host,
+        open_client(await host.listen(port=0)) as client,
+    ):
+        await client.initialize(ROOT)
+        chat = await client.ready_session("s:/1")
+    # In a host that has just started, nothing of the session is in memory.
+    async with (
+        Host([Teller()], store=SqliteStore(store)) as host,
+        open_client(await host.listen(port=0)) as client,
+    ):
+        await client.initialize(ROOT)
+        await client.subscribe(chat)
+        await client.run_turn(chat, "t1", "tell")
+        (note,) = (await client.fresh("s:/1/annotations"))["annotations"]
+        assert [entry["text"] for entry in note["entries"]] == ["because"]
 
 
 async def test_models_that_change_are_told_while_the_host_runs() -> None:

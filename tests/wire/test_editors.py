@@ -209,6 +209,25 @@ async def test_a_steering_message_does_not_outlive_its_turn(how: str) -> None:
         assert mirrored == fresh
 
 
+async def test_steering_that_nobody_read_overwrites_no_queued_message_of_its_name() -> None:
+    puppet = Puppet()
+    async with embed(puppet) as url, open_client(url) as client:
+        await client.initialize()
+        chat = await client.ready_session("s:/1", **ASK)
+        await client.subscribe(chat)
+        await client.start_turn(chat, "t1", "/wait")
+        for kind in ("queued", "steering"):
+            action = {"type": "chat/pendingMessageSet", "kind": kind, "id": "same"}
+            await client.accepted(chat, {**action, "message": user_message(kind)})
+        puppet.may_finish.set()
+        await client.until(lambda: {} if len(client.states[chat]["turns"]) == 3 else None)
+        texts = [turn["message"]["text"] for turn in client.states[chat]["turns"]]
+        assert texts == ["/wait", "steering", "queued"]
+        await client.ping()
+        mirrored, fresh = await client.compared(chat)
+        assert mirrored == fresh
+
+
 async def test_a_result_is_reviewed_only_where_somebody_can_show_it(
     shared_host: ServedHost,
 ) -> None:

@@ -201,9 +201,9 @@ class AgentPort:
         """Set, or with None remove, one entry of the session's free-form data."""
         self._post(self._running.set_meta, (key, value))
 
-    def annotate(self, annotation: JsonObject) -> None:
-        """Set an annotation of the session."""
-        self._post(self._running.annotate, annotation)
+    async def annotate(self, annotation: JsonObject) -> None:
+        """Set an annotation of the session, after all that was emitted."""
+        await self.ask(lambda: self._running.annotate(annotation))
 
     @property
     def resume_state(self) -> JsonMapping | None:

@@ -214,10 +214,9 @@ class RunningTurn:
             meta = kept if value is None else {**kept, key: value}
             self._runner.writer.apply(self.session, {"type": "session/metaChanged", "_meta": meta})
 
-    def annotate(self, annotation: JsonObject) -> None:
+    async def annotate(self, annotation: JsonObject) -> None:
         """Set an annotation of the session."""
-        if not self.over:
-            self._runner.chats.annotate(self.session, annotation)
+        await self._runner.chats.annotate(self.session, annotation)
 
     @property
     def resume_state(self) -> JsonMapping | None:

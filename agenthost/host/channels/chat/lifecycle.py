@@ -277,11 +277,17 @@ class ChatRegistry:
 
     def queue_steering(self, chat: ChatChannel) -> None:
         """Make the steering message that no turn has read the first in the queue."""
-        pending = chat.state["steeringMessage"]
+        id, message = chat.state["steeringMessage"]["id"], chat.state["steeringMessage"]["message"]
+        author = extra_of(chat).authors.get(id)
         self.drop_steering(chat)
-        queued = {"type": "chat/pendingMessageSet", "kind": "queued", **pending}
+        if any(waiting["id"] == id for waiting in chat.state.get("queuedMessages") or ()):
+            # Nothing forbids one id for both, and the one that waits must not be written over.
+            id = str(uuid.uuid4())
+        queued = {"type": "chat/pendingMessageSet", "kind": "queued", "id": id, "message": message}
         self._writer.apply(chat, queued)
-        self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [pending["id"]]})
+        if author is not None:
+            self.remember_author(chat, id, author)
+        self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [id]})
 
     def rename(self, chat: ChatChannel, session: SessionChannel, title: str) -> None:
         """Give a chat another title, and its session too where it is the default chat."""
@@ -291,9 +297,9 @@ class ChatRegistry:
         if session.state.get("defaultChat") == chat.uri:
             self._writer.apply(session, {"type": "session/titleChanged", "title": title})
 
-    def annotate(self, session: SessionChannel, annotation: JsonObject) -> None:
-        """Set an annotation of a session that is in memory, with its annotations."""
-        notes = self._directory.get(annotations_uri(session.uri), ANNOTATIONS)
+    async def annotate(self, session: SessionChannel, annotation: JsonObject) -> None:
+        """Set an annotation of a session; nobody need follow those that it has."""
+        notes = await self._directory.find(annotations_uri(session.uri), ANNOTATIONS)
         if notes is not None:
             self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
 
