@@ -25,7 +25,7 @@ from agenthost.host.store.contract import (
     WholeChannel,
 )
 from agenthost.host.store.cursors import encode_cursor
-from agenthost.host.store.row_format import entry_checksum, is_intact, long_state, long_time
+from agenthost.host.store.row_format import entry_checksum, is_intact, long_form, long_time
 
 # The joins are CROSS so that SQLite goes from the wanted channels into the log's index, and never
 # over everything above ``seq``.
@@ -132,7 +132,7 @@ def _load_whole(
         return None
     query = RECORDS_OF.format(wanted=", ".join("?" * len(buckets)))
     rows = connection.execute(query, (channel, *buckets)).fetchall()
-    records = {row[0]: _checked(f"{row[0]} {channel}", row)[2] for row in rows}
+    records = {row[0]: _record_value(f"{row[0]} {channel}", row) for row in rows}
     return WholeChannel(stored, session_summary(connection, channel), records)
 
 
@@ -160,7 +160,7 @@ def _read_snapshot(connection: sqlite3.Connection, channel: str, row: Row) -> St
     if not is_intact(stored, kind, seq, state):
         raise _damaged(channel, "its snapshot")
     try:
-        state = long_state(state)
+        state = long_form(state)
     except ValueError:
         raise _damaged(channel, "its snapshot") from None
     return StoredChannel(kind, seq, state, tuple(_entries(tail)), trimmed_through)
@@ -212,14 +212,29 @@ def record(connection: sqlite3.Connection, bucket: str, key: str) -> bytes | Non
     """Return the value under one key of a bucket."""
     query = "SELECT bucket, key, value, checksum FROM record WHERE bucket = ? AND key = ?"
     row = connection.execute(query, (bucket, key)).fetchone()
-    return None if row is None else _checked(f"{bucket} {key}", row)[2]
+    return None if row is None else _record_value(f"{bucket} {key}", row)
 
 
 def records(connection: sqlite3.Connection, bucket: str) -> dict[str, bytes]:
     """Return all values of a bucket, in order of their keys."""
     query = "SELECT bucket, key, value, checksum FROM record WHERE bucket = ? ORDER BY key"
     rows = connection.execute(query, (bucket,)).fetchall()
-    return {row[1]: row[2] for row in rows if _listed(bucket, row[1], row)}
+    values: dict[str, bytes] = {}
+    for row in rows:
+        try:
+            values[row[1]] = _record_value(f"{bucket} {row[1]}", row)
+        except StoreDamaged:
+            _log_left_out(bucket, row[1])
+    return values
+
+
+def _record_value(name: str, row: Row) -> bytes:
+    """Return the value of a record, of the row with its checksum."""
+    _, _, value = _checked(name, row)
+    try:
+        return long_form(value)
+    except ValueError:
+        raise _damaged(name, "its row") from None
 
 
 def sent_entries(connection: sqlite3.Connection, channel: str) -> list[Append]:
@@ -254,8 +269,12 @@ def _listed(what: str, name: str, row: Row) -> bool:
     *parts, stored = row
     intact = is_intact(stored, *parts)
     if not intact:
-        log.error("%s %s is damaged in the store and left out", what, ascii(name))
+        _log_left_out(what, name)
     return intact
+
+
+def _log_left_out(what: str, name: str) -> None:
+    log.error("%s %s is damaged in the store and left out", what, ascii(name))
 
 
 def _damaged(name: str, what: str) -> StoreDamaged:

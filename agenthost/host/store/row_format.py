@@ -1,4 +1,4 @@
-"""How the SQLite store writes a row: short forms of states and times, and its checksum.
+"""How the SQLite store writes a row: short forms of states, records and times, and its checksum.
 
 A short form is marked by its first character; what has none is as an older agenthost wrote it, or
 gains nothing by being shortened.
@@ -17,7 +17,8 @@ from functools import lru_cache
 from typing import TypeAlias
 from zlib import crc32
 
-# A state that begins with one of these is not JSON, so no older row does.
+# A state that begins with one of these is not JSON, so no older one does; records that did are
+# marked as plain by the schema.
 DEFLATED, PLAIN = b"\x01", b"\x00"
 # Below this there is nothing to gain. Above, it would hold up everybody's commits: the fastest
 # level takes some five milliseconds for as much.
@@ -37,20 +38,20 @@ NOT_BROUGHT_UP = -1
 Part: TypeAlias = str | bytes | int | None
 
 
-def short_state(state: bytes) -> bytes:
-    """Return the form in which a state is stored."""
-    if LEAST_DEFLATED <= len(state) <= MOST_DEFLATED:
-        deflated = zlib.compress(state, FASTEST)
-        if len(deflated) < len(state):
+def short_form(value: bytes) -> bytes:
+    """Return the form in which a state or the value of a record is stored."""
+    if LEAST_DEFLATED <= len(value) <= MOST_DEFLATED:
+        deflated = zlib.compress(value, FASTEST)
+        if len(deflated) < len(value):
             return DEFLATED + deflated
-    return PLAIN + state if state.startswith((DEFLATED, PLAIN)) else state
+    return PLAIN + value if value.startswith((DEFLATED, PLAIN)) else value
 
 
-def long_state(stored: bytes) -> bytes:
-    """Return the state of its stored form.
+def long_form(stored: bytes) -> bytes:
+    """Return the state or the value of its stored form.
 
     Raises:
-        ValueError: it is not what ``short_state`` made.
+        ValueError: it is not what ``short_form`` made.
     """
     if stored.startswith(DEFLATED):
         try:

@@ -33,7 +33,7 @@ from agenthost.host.store.row_format import (
     checksum,
     entry_checksum,
     is_intact,
-    short_state,
+    short_form,
     short_time,
 )
 from agenthost.host.store.sequence import Opening, QueuedWrite, Reserve, Seal, plan_opening
@@ -197,7 +197,7 @@ class Statements:
             case MoveBlobs():
                 self._move_blobs(write)
             case PutRecord():
-                record = (write.bucket, write.key, write.value)
+                record = (write.bucket, write.key, short_form(write.value))
                 execute(PUT_RECORD, (*record, checksum(*record)))
             case DropRecord():
                 execute(
@@ -226,7 +226,7 @@ class Statements:
 
     def _save_snapshot(self, write: SaveSnapshot) -> None:
         channel = self._channel(write.channel, begins_after=write.seq)
-        snapshot = (write.kind, write.seq, short_state(write.state))
+        snapshot = (write.kind, write.seq, short_form(write.state))
         self._connection.execute(KEEP_EARLIER, (channel, write.seq))
         self._connection.execute(SAVE_SNAPSHOT, (channel, *snapshot, checksum(*snapshot)))
 

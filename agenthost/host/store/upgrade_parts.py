@@ -23,7 +23,8 @@ from agenthost.host.store.row_format import (
     checksum,
     entry_checksum,
     is_intact,
-    short_state,
+    long_form,
+    short_form,
     short_time,
 )
 from agenthost.host.store.upgrade import ContentUpgrade, NewChannel, OldChannel
@@ -296,7 +297,7 @@ class ChannelPart(Part[int]):
     def _replace(self, number: int, old: OldChannel, new: NewChannel) -> None:
         execute, stored = self._connection.execute, old.stored
         last = stored.tail[-1].seq if stored.tail else stored.seq
-        state = short_state(new.state)
+        state = short_form(new.state)
         execute(PUT_SNAPSHOT, (last, state, checksum(stored.kind, last, state), number))
         execute("DELETE FROM earlier_snapshot WHERE channel = ?", (number,))
         for entry in old.sent:
@@ -340,10 +341,11 @@ class RecordPart(Part[bytes]):
 
     def _bring_up(self, row: Row) -> int:
         name, bucket, key, value, _ = _sound(self._name(row), row)
-        new = self._upgrade.record(self._version, bucket, key, value)
+        old = long_form(value)
+        new = short_form(self._upgrade.record(self._version, bucket, key, old))
         checked = checksum(bucket, key, new)
         self._connection.execute(PUT_RECORD, (new, checked, self._bucket, name))
-        return len(value)
+        return len(old)
 
     def _leave_failed(self, row: Row) -> None:
         values = (row[3], NOT_BROUGHT_UP, self._bucket, row[0])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -41,13 +42,11 @@ WINDOW = 512
 # Characters that count as one more action.
 STRETCH = 1024
 _TEXT = ("chat/delta", "chat/reasoning", "chat/toolCallDelta")
-# Pieces of text that follow each other closely cross over together, which halves what a quick
-# stream costs: a few of them when the last ones crossed some time ago, otherwise more. One that
-# comes alone after a pause crosses at once, and none waits for company for long. In seconds.
-FEW_PIECES, SOME_TIME = 2, 0.0005
+# Text crosses at once. Pieces that follow within so many seconds of a crossing wait for the end of
+# the agent's tick and cross together, at most so many: what is written without a pause costs a
+# crossing per tick, and nothing waits for a timer.
+QUICK = 0.0003
 MOST_PIECES = 64
-PAUSE = 0.005
-LONGEST_WAIT = 0.002
 
 
 class AgentPort:
@@ -66,10 +65,10 @@ class AgentPort:
         self._under_way = 0
         self._asked = 0
         self._room = asyncio.Event()
-        # Text that waits for more of it, until when at most, and when some last crossed over.
+        # Text that waits for the end of the tick, what lets it cross then, and when some last did.
         self._pieces: list[Action] = []
-        self._pieces_wait: asyncio.TimerHandle | None = None
-        self._crossed_at = 0.0
+        self._tick_end: asyncio.Handle | None = None
+        self._crossed_at = -math.inf
         # What this turn allowed and found to be refused, before the host knows.
         self._allowed: set[str] = set()
         self._refused: dict[str, str] = {}
@@ -181,15 +180,15 @@ class AgentPort:
         await self.ask(_nothing)
 
     def flush(self) -> None:
-        """Let everything cross over that waits for company."""
+        """Let the text cross that waits for the end of the tick."""
         if self._pieces:
             self._cross(monotonic())
 
     def _cross(self, now: float) -> None:
         pieces, self._pieces = self._pieces, []
-        if self._pieces_wait is not None:
-            self._pieces_wait.cancel()
-            self._pieces_wait = None
+        if self._tick_end is not None:
+            self._tick_end.cancel()
+            self._tick_end = None
         self._crossed_at = now
         self._crossing.post(self._running.emit_all, pieces)
 
@@ -379,13 +378,14 @@ class AgentPort:
     def _emit_text(self, action: Action) -> None:
         pieces = self._pieces
         pieces.append(action)
-        now = monotonic()
-        since = now - self._crossed_at
-        if since > PAUSE or len(pieces) >= (FEW_PIECES if since > SOME_TIME else MOST_PIECES):
-            self._cross(now)
-        elif self._pieces_wait is None:
-            loop = asyncio.get_running_loop()
-            self._pieces_wait = loop.call_later(LONGEST_WAIT, self.flush)
+        if len(pieces) == MOST_PIECES:
+            self._cross(monotonic())
+        elif self._tick_end is None:
+            now = monotonic()
+            if now - self._crossed_at > QUICK:
+                self._cross(now)
+            else:
+                self._tick_end = asyncio.get_running_loop().call_soon(self.flush)
 
     def _post(self, function: Callable[[_T], None], argument: _T) -> None:
         """Have the host do something after all that was emitted before."""

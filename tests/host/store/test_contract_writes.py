@@ -37,6 +37,15 @@ async def test_bytes_are_kept_as_they_are(store: Store) -> None:
     assert await store.record("b", "k") == every
 
 
+@pytest.mark.parametrize("value", [b"", b"\0", b"\1", b"\1{}" * 1000, b"{}" * 1000])
+async def test_records_come_back_whatever_they_begin_with_and_however_long(
+    store: Store, value: bytes
+) -> None:
+    await store.write(PutRecord("b", "k", value))
+    assert await store.record("b", "k") == value
+    assert await store.records("b") == {"k": value}
+
+
 async def test_units_are_acknowledged_in_the_order_of_the_calls(store: Store) -> None:
     order: list[int] = []
     futures = []

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from agenthost.host.store.row_format import (
     LEAST_DEFLATED,
     MOST_DEFLATED,
-    long_state,
+    long_form,
     long_time,
-    short_state,
+    short_form,
     short_time,
 )
 
@@ -23,17 +23,17 @@ from agenthost.host.store.row_format import (
 @example(b"")
 @example(b"{}" * MOST_DEFLATED)
 def test_a_state_comes_back_as_it_was(state: bytes) -> None:
-    assert long_state(short_state(state)) == state
+    assert long_form(short_form(state)) == state
 
 
 def test_a_state_takes_less_room_than_its_json() -> None:
     state = b'{"turns":[' + b'{"id":"t","message":{"text":"hello"}},' * 100 + b"{}]}"
-    assert len(short_state(state)) < len(state) / 4
+    assert len(short_form(state)) < len(state) / 4
 
 
 @pytest.mark.parametrize("state", [b'{"a":1}', b'{"turns":[{"id":"t"},{"id":"u"}]}' * 100])
 def test_a_state_of_an_older_host_is_taken_as_it_is(state: bytes) -> None:
-    assert long_state(state) == state
+    assert long_form(state) == state
 
 
 @given(st.text() | st.datetimes().map(lambda at: at.isoformat(timespec="milliseconds") + "Z"))
@@ -60,6 +60,6 @@ def test_what_is_no_short_time_is_told(stored: str) -> None:
         long_time(stored)
 
 
-def test_what_is_no_short_state_is_told() -> None:
+def test_what_is_no_short_form_is_told() -> None:
     with pytest.raises(ValueError, match="decompressing"):
-        long_state(b"\x01nothing that was ever deflated")
+        long_form(b"\x01nothing that was ever deflated")

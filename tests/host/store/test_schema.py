@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from agenthost.host.store import PutRecord, SqliteStore, StoreError
+from agenthost.host.store.queries import records
+from agenthost.host.store.row_format import checksum
 from agenthost.host.store.schema import MIGRATIONS, Migration, check_version, migrate
 
 
@@ -51,6 +53,18 @@ async def test_a_failed_migration_changes_nothing(connection: sqlite3.Connection
     # The step before it stands; its own work is undone.
     assert check_version(connection, "store.db", newer) == len(MIGRATIONS) + 1
     assert connection.execute("SELECT count(*) FROM record").fetchone() == (1,)
+
+
+def test_records_that_begin_like_a_short_form_are_marked_and_damaged_ones_stay_so() -> None:
+    values = {"plain": b"v", "zero": b"\0v", "one": b"\1v", "damaged": b"\1w"}
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as older:
+        migrate(older, "store.db", MIGRATIONS[:5])
+        for key, value in values.items():
+            stored = checksum("b", key, value) + (key == "damaged")
+            older.execute("INSERT INTO record VALUES ('b', ?, ?, ?)", (key, value, stored))
+        migrate(older, "store.db")
+        kept = {key: records(older, "b").get(key) for key in values}
+    assert kept == {**values, "damaged": None}
 
 
 async def test_a_newer_schema_is_refused_in_words(connection: sqlite3.Connection) -> None:
