@@ -38,7 +38,7 @@ _SQLITE = b"SQLite format 3\0"
 _LOCK_BYTE = 0x4000_0000 + 1023
 """Where a host locks its database, as ``host.store.ownership`` does."""
 
-KNOWN_SCHEMA = 5
+KNOWN_SCHEMA = 6
 """The newest schema of a store that is known, as ``host.store.schema`` has it."""
 
 UNFINISHED_RESTORE = ".replacing-"
