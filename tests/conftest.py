@@ -44,8 +44,8 @@ WHAT = ("reducers", "round-trips", "differential sequences")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many workers ``-n auto`` is: one more than cores, for tests wait a lot."""
-    return (os.cpu_count() or 1) + 1
+    """Return how many workers ``-n auto`` is: two more than cores, for tests wait a lot."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture(scope="session", autouse=True)
