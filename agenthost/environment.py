@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["GROUPS", "VARIABLES", "Variable"]
-
 
 class Variable(Struct, frozen=True):
     """A variable: what it does, what counts without it, and who reads it."""

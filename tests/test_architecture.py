@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+from agenthost.host.channels import registry
+from agenthost.host.channels.registry import KINDS
+
 PACKAGE = Path(__file__).parent.parent / "agenthost"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # What stands around the package and is read as often.
@@ -198,6 +201,13 @@ def test_every_module_says_what_it_is() -> None:
     assert silent == []
 
 
+def is_all(node: ast.Assign | ast.AnnAssign) -> bool:
+    """Say whether a module lists there which of its names are for others."""
+    return (
+        ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target) == "__all__"
+    )
+
+
 @cache
 def defined_in(module: Path) -> set[str]:
     """Return what a module defines, or lists as its own where it is the face of a package."""
@@ -208,7 +218,7 @@ def defined_in(module: Path) -> set[str]:
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-            if ast.unparse(targets[0]) == "__all__" and node.value is not None:
+            if is_all(node) and node.value is not None:
                 names |= set(ast.literal_eval(node.value))
     return names
 
@@ -291,13 +301,13 @@ def test_a_folder_of_the_host_imports_only_those_below_it() -> None:
     assert faults == []
 
 
-CHANNEL_KINDS = {
-    "root", "session", "chat", "terminal", "changeset", "annotations", "resourceWatch",
-}  # fmt: skip
+KIND_NAMES = {kind.name for kind in KINDS}
+# What the registry calls them.
+KIND_OBJECTS = {name for name, value in vars(registry).items() if value in KINDS}
 
 
 def compares_kinds(node: ast.AST) -> bool:
-    """Say whether something looks at what kind a channel is of, by name."""
+    """Say whether something looks at what kind a channel is of, by name or by the kind itself."""
     if isinstance(node, ast.Match):
         looked_at = ast.walk(node.subject)
         return any(isinstance(n, ast.Attribute) and n.attr == "kind" for n in looked_at)
@@ -307,7 +317,9 @@ def compares_kinds(node: ast.AST) -> bool:
     literals = {n.value for o in operands for n in ast.walk(o) if isinstance(n, ast.Constant)}
     names = {n.attr for o in operands for n in ast.walk(o) if isinstance(n, ast.Attribute)}
     names |= {n.id for o in operands for n in ast.walk(o) if isinstance(n, ast.Name)}
-    return bool(names & {"kind", "channel_kind"}) and bool(literals & CHANNEL_KINDS)
+    return bool(names & {"kind", "channel_kind"}) and bool(
+        literals & KIND_NAMES or names & KIND_OBJECTS
+    )
 
 
 def test_only_a_kind_of_channel_knows_what_is_special_about_it() -> None:
@@ -319,6 +331,41 @@ def test_only_a_kind_of_channel_knows_what_is_special_about_it() -> None:
         if compares_kinds(node)
     ]
     assert asking == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "channel.kind.name == 'chat'",
+        "write.kind in ('session', 'canvas')",
+        "channel.kind is not SESSION",
+        "kind in (CHAT, otlp.OTLP)",
+    ],
+)
+def test_a_look_at_a_kind_is_seen(line: str) -> None:
+    assert any(compares_kinds(node) for node in ast.walk(ast.parse(line)))
+
+
+@pytest.mark.parametrize("line", ["reason.kind == 'failed'", "channel.kind is kind", "SESSION"])
+def test_a_look_at_something_else_is_none(line: str) -> None:
+    assert not any(compares_kinds(node) for node in ast.walk(ast.parse(line)))
+
+
+# Modules that people import by their names, so that they say what of them is for everybody.
+PUBLIC_MODULES = {
+    "errors.py", "version.py",
+    "agents/content.py", "agents/inputs.py", "client/actions.py", "client/events.py",
+}  # fmt: skip
+
+
+def test_a_module_lists_names_only_where_people_import_it() -> None:
+    listing = {
+        relative(module)
+        for module in MODULES
+        if module.name != "__init__.py"
+        and any(isinstance(node, ast.Assign) and is_all(node) for node in body_of(module))
+    }
+    assert listing == PUBLIC_MODULES
 
 
 def test_no_two_public_classes_share_a_name() -> None:

@@ -12,16 +12,6 @@ from typing import Protocol
 
 from agenthost.agents.api import AgentError
 
-__all__ = [
-    "NO_CUSTOMIZATIONS",
-    "CustomAgent",
-    "GlobRule",
-    "NoCustomizations",
-    "Prompt",
-    "Skill",
-    "TurnCustomizations",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Skill:

@@ -14,8 +14,6 @@ from typing import Any, Final
 from agenthost.agents.customized import Prompt, Skill
 from agenthost.agents.turn import Turn
 
-__all__ = ["CUSTOMIZATION", "Invocation", "invoked", "read_invocation"]
-
 # Under this key the attachment of a completion says which customization it is.
 CUSTOMIZATION: Final = "agenthost/customization"
 # Where a text takes what was said behind its name.

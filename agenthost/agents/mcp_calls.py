@@ -16,8 +16,6 @@ from agenthost.agents.mcp_tools import OfferedTool
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 
-__all__ = ["begin_mcp_call", "call_mcp_tool", "mcp_call_meta", "run_mcp_call"]
-
 
 def begin_mcp_call(turn: Turn, tool: OfferedTool, *, input: Any = None) -> ToolCall:
     """Begin a call of a server's tool: ``async with begin_mcp_call(turn, tool) as call``."""

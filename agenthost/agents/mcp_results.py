@@ -18,8 +18,6 @@ from agenthost.agents.sanitize import json_copy, valid_text
 from agenthost.agents.turn import Turn
 from agenthost.protocol.jsonrpc import dumps
 
-__all__ = ["McpResult", "fitting_object", "read_mcp_result"]
-
 # Longer text is kept beside the chat, and this much of it shown.
 MOST_INLINE: Final = 64 * 1024
 MOST_SHOWN_OF_LONG: Final = 16 * 1024

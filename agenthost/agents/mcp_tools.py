@@ -13,18 +13,6 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from agenthost.agents.api import AgentError
 from agenthost.agents.one_line import one_line
 
-__all__ = [
-    "CLIENT_BRIDGE",
-    "NO_MCP",
-    "BridgeAddress",
-    "BridgedCall",
-    "McpServerInfo",
-    "McpStateKind",
-    "NoMcp",
-    "OfferedTool",
-    "TurnMcp",
-]
-
 # Characters of a title or a name in what people are shown.
 LONGEST_LABEL: Final = 100
 # The bridge to the tools of clients.

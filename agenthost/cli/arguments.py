@@ -114,7 +114,7 @@ def add_data_dir_option(
 ) -> None:
     """Add ``--data-dir`` to a command that works on the files there; None = the user's own."""
     # Not before a command is loaded, which --version does without.
-    from agenthost.cli.data_dir import DATA_DIR_VARIABLE
+    from agenthost.local_host import DATA_DIR_VARIABLE
 
     parser.add_argument(
         "--data-dir",

@@ -7,19 +7,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from agenthost.local_host import DATA_DIR_VARIABLE, default_data_dir
-
-__all__ = [
-    "DATA_DIR_VARIABLE",
-    "LOG_FILE",
-    "STORE_FILE",
-    "WORKSPACE_FOLDER",
-    "default_data_dir",
-    "directory_uri",
-    "import_from_here",
-    "user_folders",
-]
-
 STORE_FILE = "agenthost.sqlite"
 """The store, in the data directory."""
 

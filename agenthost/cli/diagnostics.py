@@ -22,10 +22,10 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import SplitResult, quote, urlsplit
 
 from agenthost.cli.connection.command_hints import hint
-from agenthost.cli.connection.host_lookup import RunningHost
 from agenthost.cli.format.terminal_text import Ink, Style, one_line
 from agenthost.client.errors import CannotConnect
 from agenthost.client.link.tls import pinned_to, trusting
+from agenthost.local_host import RunningHost
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.tokens import TokenError, read_owner_token
 

@@ -28,7 +28,6 @@ from agenthost.tasks import Tasks
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
 
-__all__ = ["McpBridge", "McpWorker"]
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,6 @@ from agenthost.mcp.types import (
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
 
-__all__ = ["McpServerHandle"]
-
 
 # Seconds in which a worker that is not stuck starts itself and gives up a server, and in which it
 # ends one that does not want to.

@@ -20,16 +20,6 @@ from agenthost.errors import AgentHostError
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
 
-__all__ = [
-    "Challenge",
-    "ChallengeReason",
-    "FailureKind",
-    "McpFailed",
-    "McpTool",
-    "ServerDeclaration",
-    "ServerEvents",
-    "ServerState",
-]
 
 ServerState = Literal["starting", "ready", "authRequired", "error", "stopped"]
 ChallengeReason = Literal["required", "expired", "insufficientScope"]

@@ -28,7 +28,6 @@ from agenthost.mcp.types import McpFailed
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
 
-__all__ = ["WorkerProcess"]
 
 log = logging.getLogger(__name__)
 

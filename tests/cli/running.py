@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from agenthost.cli.connection.host_lookup import HOST_FILE
 from agenthost.cli.main import main
 from agenthost.client import Client, ConfirmationNeeded, connect
+from agenthost.local_host import HOST_FILE
 from tests.wire.hosting import PATIENCE, ServedHost, serve
 
 __all__ = ["Cli", "Done", "Running", "serving"]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.cli.connection.host_lookup import RunningHost
 from agenthost.cli.diagnostics import (
     KNOWN_SCHEMA,
     Address,
@@ -26,6 +25,7 @@ from agenthost.cli.format.terminal_text import Ink
 from agenthost.host.backup.replacement import READY
 from agenthost.host.store import SqliteStore
 from agenthost.host.store.schema import MIGRATIONS
+from agenthost.local_host import RunningHost
 from agenthost.tokens import load_or_create_owner_token
 from tests.host.store.old_data import unpacked
 

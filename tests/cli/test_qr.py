@@ -16,8 +16,8 @@ import segno
 
 from agenthost.cli.commands import qr
 from agenthost.cli.connection import network_addresses
-from agenthost.cli.connection.host_lookup import announce
 from agenthost.host.trust import Authenticator, open_tokens
+from agenthost.local_host import announce
 from agenthost.tokens import OWNER_FILE, Role, TokenBook, load_or_create_owner_token
 from tests.cli.in_process import CommandInProcess
 from tests.wire.client import open_client

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from agenthost.cli.commands.serve_messages import UpgradeNews
-from agenthost.cli.connection.host_lookup import HOST_FILE
 from agenthost.cli.main import main
 from agenthost.host.store.upgrade import UpgradeProgress
+from agenthost.local_host import HOST_FILE
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.version import __version__
 from tests.wire.client import open_client

@@ -12,8 +12,6 @@ from typing import Final
 
 from agenthost.agents.mcp_tools import OfferedTool
 
-__all__ = ["ALL_TOOLS", "AllowedTools", "allowed_tools"]
-
 _READ: Final = ("list_files", "read_file")
 _SEARCH: Final = ("list_files", "search_files")
 # What products call such tools -> ours, all in lower case.

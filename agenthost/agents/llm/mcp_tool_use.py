@@ -24,8 +24,6 @@ from agenthost.agents.mcp_tools import OfferedTool
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 
-__all__ = ["mcp_toolset", "offered_to_model", "use_mcp_tool"]
-
 # Tools of servers that a model is offered: some providers take 128 in all.
 MOST_TOOLS: Final = 100
 # Characters of a description that a model is told.

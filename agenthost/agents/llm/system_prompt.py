@@ -8,8 +8,6 @@ from typing import Final
 from agenthost.agents.customized import CustomAgent, GlobRule, Skill, TurnCustomizations
 from agenthost.agents.one_line import one_line
 
-__all__ = ["LOAD_SKILL", "system_prompt"]
-
 # The tool by which a model reads a skill.
 LOAD_SKILL: Final = "load_skill"
 # Characters of a custom agent's text and of all instructions: some sixteen thousand tokens each.

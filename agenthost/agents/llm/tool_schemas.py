@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from agenthost.protocol.jsonrpc import dumps
 
-__all__ = ["ANY_ARGUMENTS", "usable_schema"]
-
 # Bytes of a schema that a model is told, how deep it may be, and how many schemas are in it.
 MOST_SCHEMA: Final = 32 * 1024
 DEEPEST: Final = 32

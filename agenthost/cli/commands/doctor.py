@@ -24,8 +24,8 @@ from agenthost.cli.connection.host_connection import (
     run_command,
     use_colour,
 )
-from agenthost.cli.connection.host_lookup import HOST_FILE, NoHost, NoToken, find_host
-from agenthost.cli.data_dir import STORE_FILE, default_data_dir
+from agenthost.cli.connection.host_lookup import find_host
+from agenthost.cli.data_dir import STORE_FILE
 from agenthost.cli.diagnostics import (
     PATIENCE,
     Address,
@@ -44,7 +44,14 @@ from agenthost.cli.format.terminal_text import Ink, one_line
 from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, NotAdmitted, connect
 from agenthost.client.link.addresses import HostPlace, dial, dial_place, is_ssh
 from agenthost.errors import AgentHostError, PermissionDenied
-from agenthost.local_host import TOKEN_VARIABLE, URL_VARIABLE
+from agenthost.local_host import (
+    HOST_FILE,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    NoHost,
+    NoToken,
+    default_data_dir,
+)
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.uris import chat_uri
 from agenthost.protocol.versions.editors import spoken_by_editors

@@ -18,11 +18,12 @@ from agenthost.cli.arguments import (
     count,
 )
 from agenthost.cli.connection.command_hints import hint, use_data_dir
-from agenthost.cli.data_dir import LOG_FILE, default_data_dir
+from agenthost.cli.data_dir import LOG_FILE
 from agenthost.cli.exit_codes import FAILED, OK, report_failure
 from agenthost.cli.format.log_format import log_lines
 from agenthost.cli.format.terminal_text import Ink
 from agenthost.cli.log_reader import LEVELS, LogFollower, LogLine, last_lines, line_filter
+from agenthost.local_host import default_data_dir
 
 # Seconds between two looks at the file.
 _PATIENCE = 0.25

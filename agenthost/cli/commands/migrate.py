@@ -17,10 +17,10 @@ from agenthost.cli.commands.serve_cluster import (
     servers,
 )
 from agenthost.cli.connection.command_hints import use_data_dir
-from agenthost.cli.data_dir import default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, report_failure
 from agenthost.cli.tidy_end import tidy_end
 from agenthost.errors import AgentHostError
+from agenthost.local_host import default_data_dir
 
 if TYPE_CHECKING:
     from agenthost.cluster.migration import Migrated

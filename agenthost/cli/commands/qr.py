@@ -22,10 +22,10 @@ from urllib.parse import quote, urlsplit
 from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
 from agenthost.cli.commands.token import parse_expiry
 from agenthost.cli.connection.command_hints import command, hint, use_data_dir
-from agenthost.cli.connection.host_lookup import NoHost, find_host
+from agenthost.cli.connection.host_lookup import find_host
 from agenthost.cli.connection.network_addresses import reachable_addresses
-from agenthost.cli.data_dir import default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
+from agenthost.local_host import NoHost, default_data_dir
 from agenthost.tokens import BOOK_FILE, NewToken, Role, TokenBook, TokenError, check_name
 
 if TYPE_CHECKING:

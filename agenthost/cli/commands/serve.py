@@ -29,19 +29,17 @@ from agenthost.cli.arguments import (
 from agenthost.cli.commands.serve_cluster import add_cluster_options, cluster_node
 from agenthost.cli.commands.serve_messages import ServingHost, UpgradeNews, why_not_served
 from agenthost.cli.connection.command_hints import use_data_dir
-from agenthost.cli.connection.host_lookup import announce
 from agenthost.cli.connection.network_addresses import reachable_addresses
 from agenthost.cli.data_dir import (
-    DATA_DIR_VARIABLE,
     LOG_FILE,
     STORE_FILE,
     WORKSPACE_FOLDER,
-    default_data_dir,
     import_from_here,
     user_folders,
 )
 from agenthost.cli.shutdown import Shutdown
 from agenthost.errors import AgentHostError
+from agenthost.local_host import DATA_DIR_VARIABLE, announce, default_data_dir
 from agenthost.tokens import BOOK_FILE, OWNER_FILE, TokenBook
 
 if TYPE_CHECKING:

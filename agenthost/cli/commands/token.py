@@ -22,8 +22,8 @@ from agenthost.cli.arguments import (
     add_verb,
 )
 from agenthost.cli.connection.command_hints import hint, use_data_dir
-from agenthost.cli.data_dir import default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
+from agenthost.local_host import default_data_dir
 from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
 
 _SPAN = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[mhdw])")

@@ -13,7 +13,7 @@ from typing import Any
 
 from agenthost.cli.arguments import HelpFormatter, HostOption
 from agenthost.cli.connection.command_hints import hint, use_host
-from agenthost.cli.connection.host_lookup import NoHost, find_host
+from agenthost.cli.connection.host_lookup import find_host
 from agenthost.cli.exit_codes import (
     FAILED,
     INTERRUPTED,
@@ -52,6 +52,7 @@ from agenthost.local_host import (
     TLS_CA_VARIABLE,
     TOKEN_VARIABLE,
     URL_VARIABLE,
+    NoHost,
 )
 
 PATIENCE = 20.0

@@ -6,15 +6,9 @@ from pathlib import Path
 
 from agenthost.cli.connection.command_hints import command_line
 from agenthost.local_host import (
-    HOST_FILE,
-    NoHost,
-    NoToken,
     RunningHost,
-    announce,
     find_local_host,
 )
-
-__all__ = ["HOST_FILE", "NoHost", "NoToken", "RunningHost", "announce", "find_host"]
 
 
 def find_host(

@@ -23,7 +23,7 @@ from agenthost.host.channels.session.consequences import (
     CustomizationsMayDiffer,
     CustomizationToggled,
 )
-from agenthost.host.channels.session.kind import SESSION, SessionChannel, extra_of
+from agenthost.host.channels.session.kind import SessionChannel, extra_of
 from agenthost.host.channels.session.records import first_directory
 from agenthost.host.channels.session.shown_customizations import LOG
 from agenthost.host.customizations.agent_customizations import agent_tree, plugin_folders
@@ -245,9 +245,8 @@ class SessionCustomizations:
         asyncio.get_running_loop().call_soon(self._look, effect.session)
 
     def _forgotten(self, channel: AnyChannel) -> None:
-        """Let go of a session that has left memory."""
-        if channel.kind is SESSION:
-            self._let_go(channel.uri)
+        """Let go of what has left memory, if it is a session."""
+        self._let_go(channel.uri)
 
     def _let_go(self, session: str) -> None:
         self._plugins.forget(session)

@@ -15,8 +15,6 @@ from pathlib import Path, PurePosixPath
 from agenthost.host.http.messages import HttpRequest, HttpResponse
 from agenthost.host.trust.gate import OPEN_PREFIX, is_place
 
-__all__ = ["PAGE_HEADERS", "STATIC", "Assets"]
-
 # Where the build puts the page; empty in a clone that was not set up.
 STATIC = Path(__file__).parents[2] / "web" / "static"
 

@@ -24,8 +24,6 @@ from agenthost.mcp.limits import METADATA_PATIENCE, MOST_METADATA
 from agenthost.mcp.types import Challenge, ChallengeReason, McpFailed
 from agenthost.mcp.worker.running_calls import RunningCall, current_call
 
-__all__ = ["Demand", "OutsideTokens", "describe"]
-
 # How often one request is tried with another token.
 _ROUNDS = 3
 # Characters of what a server says about itself.

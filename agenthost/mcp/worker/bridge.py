@@ -34,8 +34,6 @@ from agenthost.mcp.types import McpFailed
 from agenthost.mcp.worker.host_pipe import HostPipe
 from agenthost.protocol.common import JsonObject
 
-__all__ = ["Bridge"]
-
 # An agent opens one for each of its sessions.
 _MOST_CONNECTIONS = 64
 _KEY_PATIENCE = 5.0

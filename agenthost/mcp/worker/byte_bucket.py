@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["ByteBucket"]
-
 
 class ByteBucket:
     """Says how long to wait so that no more than so many bytes pass in a second."""

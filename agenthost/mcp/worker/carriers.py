@@ -16,8 +16,6 @@ from agenthost.mcp.worker.log_output import LogOutput
 from agenthost.mcp.worker.message_gate import GatedReads, GatedWrites, MessageGate
 from agenthost.mcp.worker.stdio import ServerProcess, stdio_transport
 
-__all__ = ["Carrier", "HttpCarrier", "StdioCarrier"]
-
 
 class Carrier(Protocol):
     """Carries messages to a server and back."""

@@ -18,8 +18,6 @@ from pydantic import ValidationError
 from agenthost.errors import shortened
 from agenthost.mcp.types import McpFailed
 
-__all__ = ["failure", "is_refusal_to_initialize"]
-
 # Characters of what a server says went wrong.
 _LONGEST_TEXT = 1000
 _REFUSALS = {METHOD_NOT_FOUND, INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION}

@@ -15,8 +15,6 @@ from agenthost.mcp.lines import encoded
 from agenthost.mcp.types import McpFailed
 from agenthost.protocol.common import JsonObject
 
-__all__ = ["HostPipe"]
-
 
 class HostPipe:
     """Moves messages between this process and the host."""

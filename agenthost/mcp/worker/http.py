@@ -15,8 +15,6 @@ from mcp.client.streamable_http import streamable_http_client
 from agenthost.mcp.limits import MOST_LINE
 from agenthost.mcp.worker.message_gate import MessageGate
 
-__all__ = ["CountingTransport", "http_client", "http_transport"]
-
 # Seconds to connect and to send. How long an answer may take is not decided here: a person may be
 # thinking about a question.
 _PATIENCE = 10.0

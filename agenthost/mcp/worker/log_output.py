@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 
 from agenthost.mcp.limits import LOG_INTERVAL, MOST_LOG_RATE, TAIL
 
-__all__ = ["LogOutput"]
-
 
 class LogOutput:
     """Sends on what a server prints, at most so much in a while, and remembers the end of it."""

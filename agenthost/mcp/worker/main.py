@@ -22,8 +22,6 @@ from agenthost.mcp.worker.server_calls import call_tool, send_request
 from agenthost.mcp.worker.server_run import ServerRun
 from agenthost.protocol.common import JsonObject
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Work for the host at the other end of standard input and output."""

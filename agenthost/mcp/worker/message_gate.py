@@ -20,8 +20,6 @@ from pydantic import ValidationError
 from agenthost.mcp.limits import MOST_OPEN_REQUESTS, NOTICE_RATE
 from agenthost.mcp.worker.byte_bucket import ByteBucket
 
-__all__ = ["GatedReads", "GatedWrites", "MessageGate"]
-
 
 class MessageGate:
     """Counts what a server asks, and says when it is too much."""

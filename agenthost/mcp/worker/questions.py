@@ -25,8 +25,6 @@ from agenthost.mcp.worker.host_pipe import HostPipe
 from agenthost.mcp.worker.running_calls import RunningCall, RunningCalls
 from agenthost.protocol.common import JsonObject
 
-__all__ = ["ServerQuestions"]
-
 
 class ServerQuestions:
     """Carries a server's questions to the host, as many as a call may ask."""

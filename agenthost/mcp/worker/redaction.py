@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from agenthost.mcp.types import ServerDeclaration
 
-__all__ = ["GivenSecrets"]
-
 _HIDDEN = b"***"
 # A shorter value would blot out ordinary words.
 _SHORTEST = 6

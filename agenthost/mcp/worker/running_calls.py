@@ -9,8 +9,6 @@ from contextvars import ContextVar
 
 from agenthost.mcp.limits import CALL_PATIENCE, MOST_DECLINED, MOST_QUESTIONS
 
-__all__ = ["RunningCall", "RunningCalls", "current_call"]
-
 current_call: ContextVar[RunningCall | None] = ContextVar("current_call", default=None)
 """The call in whose name something is sent; over HTTP also what comes back on its response."""
 

@@ -17,8 +17,6 @@ from agenthost.mcp.worker.running_calls import RunningCall
 from agenthost.mcp.worker.server_run import ServerRun
 from agenthost.protocol.common import JsonObject
 
-__all__ = ["call_tool", "send_request"]
-
 _PASSED_ON = {
     "completion/complete",
     "logging/setLevel",

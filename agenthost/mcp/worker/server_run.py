@@ -37,8 +37,6 @@ from agenthost.mcp.worker.tool_list import list_tools
 from agenthost.protocol.common import JsonObject
 from agenthost.version import __version__
 
-__all__ = ["ServerRun"]
-
 # Seconds in which several changes are one, between two looks at the tools, and for one look.
 _CHANGES = 0.2
 _BETWEEN_LISTS = 2.0

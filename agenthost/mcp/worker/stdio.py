@@ -33,8 +33,6 @@ from agenthost.mcp.worker import reaping
 from agenthost.mcp.worker.log_output import LogOutput
 from agenthost.mcp.worker.message_gate import MessageGate
 
-__all__ = ["ServerProcess", "stdio_transport"]
-
 # Not the host's secrets: what a server needs besides is declared with it.
 _PASSED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ")
 # Seconds between two looks at whether a group is empty.

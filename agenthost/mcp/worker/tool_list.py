@@ -19,8 +19,6 @@ from agenthost.mcp.limits import (
 from agenthost.mcp.types import McpFailed
 from agenthost.protocol.common import JsonObject
 
-__all__ = ["list_tools"]
-
 
 async def list_tools(client: Client) -> tuple[list[JsonObject], str]:
     """Return the tools, and what to tell about those that were left out.

@@ -22,7 +22,6 @@ from agenthost.cli.connection.host_connection import (
     run_command,
     use_colour,
 )
-from agenthost.cli.connection.host_lookup import NoHost
 from agenthost.cli.exit_codes import CommandFailed
 from agenthost.cli.main import _COMMANDS, build_parser, main
 from agenthost.client import (
@@ -42,6 +41,7 @@ from agenthost.errors import (
     SessionNotFound,
 )
 from agenthost.host import Host
+from agenthost.local_host import NoHost
 from tests.cli.leaving import leaving
 
 REJECTED: Any = {}

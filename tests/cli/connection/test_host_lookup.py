@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.cli.connection.host_lookup import NoHost, find_host
+from agenthost.cli.connection.host_lookup import find_host
+from agenthost.local_host import NoHost
 
 
 def test_no_host_says_how_to_start_one_or_name_another(tmp_path: Path) -> None:

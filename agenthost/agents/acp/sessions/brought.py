@@ -16,8 +16,6 @@ from agenthost.agents.customized import CustomAgent, GlobRule, Skill, TurnCustom
 from agenthost.agents.one_line import one_line
 from agenthost.workspace import file_path
 
-__all__ = ["brought_text", "digest_of", "introduced"]
-
 # What agents read by themselves in the folders that they work in.
 _OWN_FILES: Final = ("AGENTS.md", "CLAUDE.md")
 # Instructions come in one text, each file's under its path.

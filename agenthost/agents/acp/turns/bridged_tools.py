@@ -20,8 +20,6 @@ from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 from agenthost.protocol.markdown import without_code_marks
 
-__all__ = ["BridgedTools", "mcp_title"]
-
 # How agents title their calls of MCP servers' tools.
 _TITLES: Final = (
     re.compile(r"mcp__(?P<server>[^\s`]{1,80}?)__(?P<tool>[^\s`]{1,200})"),

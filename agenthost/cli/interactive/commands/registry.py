@@ -18,13 +18,12 @@ from agenthost.cli.interactive.commands import (
     terminals,
     turns,
 )
-from agenthost.cli.interactive.commands.chat_command import ChatCommand, no_words
+from agenthost.cli.interactive.commands.chat_command import ChatCommand
 from agenthost.cli.interactive.display import help_text
 
 if TYPE_CHECKING:
     from agenthost.cli.interactive.conversation import Conversation
 
-__all__ = ["COMMANDS", "SAME", "ChatCommand", "no_words"]
 
 SAME: Mapping[str, str] = {"approvals": "mode", "exit": "quit", "q": "quit"}
 """Second names of commands."""

@@ -26,15 +26,6 @@ from agenthost.cli.interactive.display.styled_text import (
 )
 from agenthost.cli.interactive.display.table_layout import HeldTable, is_delimiter_of, may_be_head
 
-__all__ = [
-    "LONGEST_OPEN_LINE",
-    "WIDEST",
-    "MarkdownText",
-    "inline",
-    "load_libraries",
-    "render",
-]
-
 WIDEST = 100
 """Columns beyond which prose is hard to read."""
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from agenthost.cli.format.state_format import directory_text
 from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.interactive.display.blocks import input_text
-from agenthost.cli.interactive.display.markdown import inline
+from agenthost.cli.interactive.display.inline_markdown import inline
 from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, wrap
 from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Reply, card, choices
 from agenthost.cli.interactive.prompts.pending import Pending
