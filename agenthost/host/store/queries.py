@@ -25,7 +25,13 @@ from agenthost.host.store.contract import (
     WholeChannel,
 )
 from agenthost.host.store.cursors import encode_cursor
-from agenthost.host.store.row_format import entry_checksum, is_intact, long_form, long_time
+from agenthost.host.store.row_format import (
+    entry_checksum,
+    is_intact,
+    long_form,
+    long_time,
+    session_checksum,
+)
 
 # The joins are CROSS so that SQLite goes from the wanted channels into the log's index, and never
 # over everything above ``seq``.
@@ -185,7 +191,7 @@ def page_sessions(
         with one_moment(connection):
             rows = connection.execute(SAME_AGE, (*after, wanted)).fetchall()
             rows += connection.execute(OLDER, (after[0], wanted - len(rows))).fetchall()
-    items = [(row[1], row[2]) for row in rows[:limit] if _listed("session", row[1], row)]
+    items = [(row[1], row[2]) for row in rows[:limit] if _is_listed(*row)]
     return SessionPage(items, encode_cursor(*rows[limit - 1][:2]) if len(rows) > limit else None)
 
 
@@ -264,12 +270,15 @@ def _checked(name: str, row: Row) -> Row:
     return parts
 
 
-def _listed(what: str, name: str, row: Row) -> bool:
-    """Say whether a row of a list is intact; the list goes on without one that is not."""
-    *parts, stored = row
-    intact = is_intact(stored, *parts)
+def _is_listed(sort_key: str, uri: str, summary: bytes, stored: int | None) -> bool:
+    """Say whether a session's row is intact; the list goes on without one that is not."""
+    try:
+        intact = stored is None or stored == session_checksum(sort_key, uri, summary)
+    except TypeError:
+        # What should be text or bytes is something else by now.
+        intact = False
     if not intact:
-        _log_left_out(what, name)
+        _log_left_out("session", uri)
     return intact
 
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from agenthost.host.store.row_format import (
     LEAST_DEFLATED,
     MOST_DEFLATED,
+    checksum,
     long_form,
     long_time,
+    session_checksum,
     short_form,
     short_time,
 )
@@ -58,6 +60,13 @@ def test_a_time_of_the_host_takes_ten_bytes() -> None:
 def test_what_is_no_short_time_is_told(stored: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         long_time(stored)
+
+
+@given(st.text(), st.text(), st.binary())
+def test_a_session_has_the_same_checksum_by_the_shorter_way(
+    sort_key: str, uri: str, summary: bytes
+) -> None:
+    assert session_checksum(sort_key, uri, summary) == checksum(sort_key, uri, summary)
 
 
 def test_what_is_no_short_form_is_told() -> None:
