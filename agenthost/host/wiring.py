@@ -19,9 +19,9 @@ from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
 from agenthost.host.channels.changeset.turn_changes import TurnChanges
-from agenthost.host.channels.chat.approval_modes import ApprovalModes
 from agenthost.host.channels.chat.completions import FileSearches
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.chat.mode_changes import ModeChanges
 from agenthost.host.channels.resource_watch.watches import ResourceWatches
 from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
@@ -261,7 +261,7 @@ def wire(
         writer, directory, catalogue, effects, tasks, git_program, places, place_records
     )
     turns.hooks.add_preparation(worktrees)
-    ApprovalModes(writer, directory, effects)
+    ModeChanges(writer, directory, effects)
     active = ActiveClients(clients, writer, directory, effects, settings.active_grace)
     Directories(writer, directory, effects, settings.agents, loops, credentials.mask)
     sessions = SessionRegistry(

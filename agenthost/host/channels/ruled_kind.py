@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from agenthost.host.channels import annotations as annotation_rules
 from agenthost.host.channels import root_rules, settings
-from agenthost.host.channels.chat import answers
+from agenthost.host.channels.chat import question_answers
 from agenthost.host.channels.chat import rules as chat_rules
 from agenthost.host.channels.chat.attachments import references
 from agenthost.host.channels.rule_context import RuleContext, Rules
@@ -29,7 +29,7 @@ _RULES: Rules[Any] = {
     **chat_rules.RULES,
     **root_rules.RULES,
     **settings.SESSION_RULES,
-    **answers.RULES,
+    **question_answers.RULES,
     **session_rules.RULES,
 }
 

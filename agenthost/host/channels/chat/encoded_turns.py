@@ -66,14 +66,14 @@ class EncodedTurns:
         self._refresh(state["turns"])
         rest = self._translator.state_down("chat", {**state, "turns": []})
         head = dumps({key: value for key, value in rest.items() if key != "turns"})
-        return (head[:-1], b',"turns":[', *self._pieces(first_turn), b"]}")
+        return (head[:-1], b',"turns":[', *self._cut_to_window(first_turn), b"]}")
 
     def sizes(self, turns: list[CompletedTurn]) -> list[int]:
         """Return how many bytes each turn takes."""
         self._refresh(turns)
         return [end - start for start, end in zip([0, *self._ends], self._ends, strict=False)]
 
-    def _pieces(self, first_turn: int) -> list[bytes]:
+    def _cut_to_window(self, first_turn: int) -> list[bytes]:
         if first_turn >= len(self._turns):
             return []
         # The comma before the first turn shown is left out.
@@ -92,7 +92,7 @@ class EncodedTurns:
             pairs = zip(self._turns, turns, strict=False)
             differ = (index for index, (old, new) in enumerate(pairs) if old is not new)
             kept = next(differ, min(kept, len(turns)))
-            self._cut(kept)
+            self._forget_from(kept)
         down = self._translator.turn_down
         self._extend([b"," + dumps(down(turn)) for turn in turns[kept:]])
         self._turns = turns
@@ -117,7 +117,7 @@ class EncodedTurns:
         self._starts.append((self._ends[-1] if self._ends else 0) - size)
         self._blocks.append(b"".join(gathered))
 
-    def _cut(self, kept: int) -> None:
+    def _forget_from(self, kept: int) -> None:
         """Forget all turns from a position on."""
         del self._ends[kept:]
         end = self._ends[-1] if self._ends else 0

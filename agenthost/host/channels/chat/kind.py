@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from agenthost.host.channels.chat import answers
+from agenthost.host.channels.chat import question_answers
 from agenthost.host.channels.chat.authors import read_authors
 from agenthost.host.channels.chat.consequences import (
     FailCall,
@@ -138,7 +138,8 @@ class ChatKind(RuledKind["ChatState"]):
 
     def understood(self, state: ChatState, action: Action) -> Action:
         """Return an action with its answers as the questions mean them."""
-        return answers.read_answers(state, action) if action["type"] in answers.RULES else action
+        is_answered = action["type"] in question_answers.RULES
+        return question_answers.read_answers(state, action) if is_answered else action
 
     def prepare(
         self,

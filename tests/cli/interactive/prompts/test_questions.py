@@ -9,7 +9,7 @@ import pytest
 from agenthost.cli.interactive.prompts.dialogue import Act, Hint, Reply
 from agenthost.cli.interactive.prompts.pending import Pending
 from agenthost.cli.interactive.prompts.questions import AnswerRefused, Questions, read_answer
-from agenthost.host.channels.chat.answers import check_answer
+from agenthost.host.channels.chat.question_answers import check_answer
 from agenthost.protocol.schema.validation import validate_action
 from tests.cli.interactive.samples import CHAT, QUESTIONS, request, shown
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.host.channels.chat.answers import check_answer, find_open_request
+from agenthost.host.channels.chat.question_answers import check_answer, find_open_request
 from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.ruled_kind import check
 

@@ -13,7 +13,7 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 
 
-class ApprovalModes:
+class ModeChanges:
     """Answers what waits for a yes when the mode of its session comes to cover it."""
 
     def __init__(self, writer: Writer, directory: Directory, effects: Effects) -> None:
