@@ -275,21 +275,21 @@ def test_everything_that_can_be_typed_in_a_chat_is_documented() -> None:
     assert sorted(shown - {(c.name, c.usage) for c in COMMANDS.values()}) == []
 
 
-def named_modules() -> set[str]:
-    """Return what the architecture page names in code: words, paths and file names."""
-    text = (ROOT / "docs" / "architecture.md").read_text()
+def named_modules(page: str = "architecture.md") -> set[str]:
+    """Return what a page names in code: words, paths and file names."""
+    text = (ROOT / "docs" / page).read_text()
     return {name.removesuffix(".py") for name in re.findall(r"`([\w./]+)`", text)}
 
 
-def test_every_module_that_the_architecture_names_with_its_path_exists() -> None:
-    paths = [name for name in named_modules() if "/" in name.rstrip("/")]
+@pytest.mark.parametrize("page", ["architecture.md", "adding-a-channel.md"])
+def test_every_module_that_is_named_with_its_path_exists(page: str) -> None:
+    paths = [name for name in named_modules(page) if "/" in name.rstrip("/")]
     package = ROOT / "agenthost"
+    places = (ROOT, package, package / "host", package / "protocol")
     known = [
         path
         for path in paths
-        if (package / path).is_dir()
-        or (package / path).with_suffix(".py").is_file()
-        or (ROOT / path).with_suffix(".py").is_file()
+        if any((place / path).is_dir() or (place / f"{path}.py").is_file() for place in places)
     ]
     assert (sorted(known), len(paths) > 5) == (sorted(paths), True)
 

@@ -26,7 +26,7 @@ MOMENT = 0.5
 
 
 class ReachableFolders(Struct, frozen=True):
-    """ReachableFolders by name, and whether they count only inside of the host's own."""
+    """Folders by name, and whether they count only inside of the host's own."""
 
     paths: tuple[str, ...] = ()
     within_host_roots: bool = True

@@ -17,7 +17,7 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Every limit of the host; an embedder passes its own where the defaults do not fit."""
+    """How much clients may ask; an embedder passes its own where the defaults do not fit."""
 
     max_frame_bytes: int = 16 * _MIB
     """One incoming message. A 10 MiB file in base64 fits; a frame is in memory as a whole."""

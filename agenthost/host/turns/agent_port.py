@@ -1,9 +1,10 @@
-"""The agent's end of a running turn: a port that lives on the agent's loop.
+"""The agent's end of a running turn: gathers what it writes and says when that crosses.
 
-What the agent emits and asks for crosses over to ``running_turn``, in order; answers come back to
-the agent's loop. Reading waits for nobody: what the host last published, and on top of it what the
-agent has emitted since, so that an agent finds what it wrote. Backpressure is a window: an agent
-whose emissions the host has not taken over and stored waits in ``flow``.
+It lives on the agent's loop. What the agent emits and asks for crosses over to ``running_turn``, in
+order; answers come back to the agent's loop. Reading waits for nobody: what the host last
+published, and on top of it what the agent has emitted since, so that an agent finds what it wrote.
+Backpressure is a window: an agent whose emissions the host has not taken over and stored waits in
+``flow``.
 """
 
 from __future__ import annotations

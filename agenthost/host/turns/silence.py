@@ -1,4 +1,4 @@
-"""Turns in which nothing happens any more, and when to give them up."""
+"""When to give up a turn in which nothing happens any more; ``runner`` ends it."""
 
 from __future__ import annotations
 

@@ -74,6 +74,7 @@ class EncodedTurns:
         return [end - start for start, end in zip([0, *self._ends], self._ends, strict=False)]
 
     def _cut_to_window(self, first_turn: int) -> list[bytes]:
+        """Return the turns from a window's first one on."""
         if first_turn >= len(self._turns):
             return []
         # The comma before the first turn shown is left out.

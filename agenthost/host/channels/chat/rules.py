@@ -93,6 +93,7 @@ def _find_call(state: ChatState, action: Action) -> ToolCallState | str:
 
 
 def _confirmed(state: ChatState, action: Action, context: RuleContext) -> str | None:
+    """Say why an answer to an approval, a yes or a no, is refused."""
     call = _find_call(state, action)
     if isinstance(call, str):
         return call

@@ -1,8 +1,8 @@
-"""Windows of turns: which turns of a long chat a subscriber sees, and cursors to older ones.
+"""Windows of turns: where they begin, cursors to older turns, and how those are shown.
 
 A cursor names a turn, not a number, so it stays right whatever else happens to the chat. A
-subscriber may hold the end of a chat only. Clients take an action that names a turn they do not
-hold for a mistake, so whoever names one shows it first.
+subscriber may hold the end of a chat only (``encoded_turns`` cuts its snapshot). Clients take an
+action that names a turn they do not hold for a mistake, so whoever names one shows it first.
 """
 
 from __future__ import annotations

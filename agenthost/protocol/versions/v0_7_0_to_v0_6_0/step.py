@@ -2,7 +2,8 @@
 
 Towards 0.6.0: a list of working directories becomes its first entry, a side chat's origin a plain
 one, a chat attachment a simple one, referenced tool input is left out, and a terminal's result gets
-a block of its own. The other way these are put together again.
+a block of its own. The other way these are put together again. A call whose contributor comes late
+is told by telling its turn anew. What reducers do otherwise is in ``reducers``.
 """
 
 from __future__ import annotations
