@@ -25,6 +25,11 @@ NOT_CONCERNED = {
 }
 
 
+def test_the_rooms_that_it_leaves_out_are_there() -> None:
+    missing = {name for name in NOT_CONCERNED if not (ROOT / f"agenthost/{name}.py").is_file()}
+    assert missing == set()
+
+
 def test_the_path_leads_from_the_socket_to_the_agent_and_back() -> None:
     command = [sys.executable, "-m", "tools.path_of_an_action", "--brief"]
     printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout

@@ -67,9 +67,11 @@ class Changing:
 
 
 @asynccontextmanager
-async def changing(folder: Path, version: str = "", **options: Any) -> AsyncIterator[Changing]:
+async def changing(
+    folder: Path, version: str = "", agent: Handy | None = None, **options: Any
+) -> AsyncIterator[Changing]:
     """Serve a folder, with a session in it."""
-    agent = Handy()
+    agent = agent or Handy()
     options = {"default_directory": folder, **options}
     async with embed(agent, Demo(), **options) as url:
         known = {"version": version} if version else {}

@@ -12,6 +12,8 @@ from agenthost.host import Host, SqliteStore
 from tests.wire.client import open_client
 from tests.wire.hosting import embed
 from tests.wire.talking import calls_of
+from tests.wire.test_damage import damage
+from tests.wire.wording import failure_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -84,6 +86,27 @@ async def test_what_an_agent_annotates_is_there_though_nobody_followed_the_annot
         await client.run_turn(chat, "t1", "tell")
         (note,) = (await client.fresh("s:/1/annotations"))["annotations"]
         assert [entry["text"] for entry in note["entries"]] == ["because"]
+
+
+async def test_a_turn_ends_with_a_reason_where_what_it_would_annotate_is_damaged(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "agenthost.sqlite"
+    for turn in ("t1", "t2"):
+        async with (
+            Host([Teller()], store=SqliteStore(store)) as host,
+            open_client(await host.listen(port=0)) as client,
+        ):
+            await client.initialize(ROOT)
+            if turn == "t1":
+                chat = await client.ready_session("s:/1")
+            await client.subscribe(chat)
+            await client.run_turn(chat, turn, "tell")
+            ended = client.states[chat]["turns"][-1]
+        damage(tmp_path, "s:/1/annotations")
+    error = failure_of(ended)
+    assert error["errorType"] == "annotationsUnreadable"
+    assert "s:/1/annotations is damaged" in error["message"]
 
 
 async def test_models_that_change_are_told_while_the_host_runs() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import itertools
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
 from agenthost.host.channels.changeset import changesets
+from agenthost.host.channels.changeset.turn_changes import TurnChanges
 from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.workspace.git.checkpoints import Checkpoints
-from tests.flags import eventually
+from tests.flags import Flag, eventually
 from tests.wire.changing import SESSION, Handy, changing, content, names, open_changes, opened
 from tests.wire.client import Json, WireClient, open_client
 from tests.wire.hosting import embed
@@ -51,6 +54,50 @@ async def test_a_turn_and_its_session_show_what_the_turn_did(folder: Path) -> No
         state = await open_changes(client, scene.uri("uncommitted"))
         assert names(state, folder) == {"a": "edited", "b": "edited"}
     assert digest(folder) == before
+
+
+class Mover(Handy):
+    """Goes on in another folder when it is told to."""
+
+    capabilities: Mapping[str, Any] = {
+        "multipleChats": {},
+        "multipleWorkingDirectories": {"primaryReplacement": True},
+    }
+
+
+async def test_a_session_that_moves_while_its_turn_begins_offers_nothing_of_the_old_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    take, taking, may_take = Checkpoints.take, Flag(), Flag()
+    offer, turn_offered = TurnChanges._offer, Flag()
+
+    async def slow_take(self: Checkpoints, *args: Any) -> Any:
+        taking.set()
+        await may_take.wait()
+        return await take(self, *args)
+
+    async def noted_offer(self: TurnChanges, *args: Any) -> None:
+        await offer(self, *args)
+        if args[1] is not None:
+            turn_offered.set()
+
+    monkeypatch.setattr(Checkpoints, "take", slow_take)
+    monkeypatch.setattr(TurnChanges, "_offer", noted_offer)
+    async with changing(folder, agent=Mover(), roots=[tmp_path]) as scene:
+        client = scene.client
+        await client.until(lambda: client.states[SESSION].get("changesets") or None)
+        await client.start_turn(scene.chat, "t1", "wait")
+        await taking.wait()
+        moved = {"directory": folder.as_uri(), "replacement": elsewhere.as_uri()}
+        await client.accepted(SESSION, {"type": "session/workingDirectoryReplaced", **moved})
+        await client.until(lambda: {} if not client.states[SESSION]["changesets"] else None)
+        may_take.set()
+        await turn_offered.wait()
+        await client.ping()
+        assert client.states[SESSION]["changesets"] == []
+        scene.agent.may_finish.set()
 
 
 async def test_the_catalogue_grows_with_the_first_turn(folder: Path) -> None:

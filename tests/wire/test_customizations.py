@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,7 @@ class Curious(Agent):
     provider = "curious"
     display_name = "Curious"
     description = "Reads"
-    customizations = (
+    customizations: Sequence[Json] = (
         {
             "type": "plugin",
             "id": "own",
@@ -233,6 +234,18 @@ async def test_a_turn_looks_again_where_its_agent_brings_others_now(
         assert len(looks) == 1
         found = await when(client, lambda now: ("prompt", "other") in now)
         assert ("plugin", "own") not in found
+
+
+async def test_a_turn_sees_what_its_agent_has_added_to_its_own_list(tmp_path: Path) -> None:
+    agent = Curious()
+    brings: list[Json] = list(agent.customizations)
+    agent.customizations = brings
+    async with working_in(tmp_path, agents=[agent], user_folders=[]) as (_, [client], chat):
+        await client.subscribe(chat)
+        assert ("prompt", "other") not in entries(await tree(client))
+        brings.append({"type": "prompt", "id": "b", "uri": "builtin:b", "name": "other"})
+        await client.run_turn(chat, "t1", "hello")
+        await when(client, lambda now: ("prompt", "other") in now)
 
 
 async def test_a_turn_is_given_what_is_on_and_can_be_used(tmp_path: Path) -> None:

@@ -212,13 +212,14 @@ class FolderReading:
             await self._watch()
         else:
             self._is_watched = False
-        began = time.monotonic()
+        began, real = time.monotonic(), self.real
         sources = await self._read() if self._is_worth_reading(found) else ()
         self._read_at = time.monotonic()
         self._took = self._read_at - began
         if self._closed:
             return
-        is_new = not self.known.is_set() or sources != self.sources
+        # A link that leads elsewhere changes where servers run, whatever is declared there.
+        is_new = not self.known.is_set() or sources != self.sources or self.real != real
         # Also where they are equal: texts are read by the newest.
         self.sources = sources
         self.known.set()

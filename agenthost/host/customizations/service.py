@@ -102,8 +102,8 @@ class _Customized(Struct, eq=False):
     """One session that is in memory."""
 
     session: SessionChannel
-    # What its agent brought when that was last looked at.
-    of_agent: Sequence[JsonMapping] = ()
+    # What its agent brought when that was last looked at: agents may add to their lists.
+    of_agent: tuple[JsonMapping, ...] = ()
     readings: dict[FolderKey, FolderReading] = field(default_factory=dict)
     items: tuple[TreeItem, ...] = ()
     servers: tuple[DeclaredServer, ...] = ()
@@ -174,8 +174,8 @@ class SessionCustomizations:
     async def for_turn(self, session: SessionChannel, agent_uri: str | None) -> TurnCustomizations:
         """Return what holds for a turn that begins now; AgentError if the agent is not there."""
         customized = self._customized.get(session.uri)
-        if customized is None or customized.of_agent is not self._of_agent(session):
-            # An agent that was loaded anew may bring others; all else is told when it happens.
+        if customized is None or customized.of_agent != self._of_agent(session):
+            # What an agent brings may change without a word; all else is told when it happens.
             self._look(session)
             customized = self._customized.get(session.uri)
         readings = list(customized.readings.values()) if customized is not None else []
@@ -297,9 +297,9 @@ class SessionCustomizations:
         for uri in plugin_folders(self._of_agent(session)):
             yield FolderKey("plugin", uri, builtin=True)
 
-    def _of_agent(self, session: SessionChannel) -> Sequence[JsonMapping]:
+    def _of_agent(self, session: SessionChannel) -> tuple[JsonMapping, ...]:
         agent = self._agents.get(session.state["provider"])
-        return agent.customizations if agent is not None else ()
+        return tuple(agent.customizations) if agent is not None else ()
 
     def _folder_changed(self, reading: FolderReading) -> None:
         known = [self._customized.get(uri) for uri in reading.users]

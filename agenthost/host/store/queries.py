@@ -28,7 +28,8 @@ from agenthost.host.store.cursors import encode_cursor
 from agenthost.host.store.row_format import (
     entry_checksum,
     is_intact,
-    long_form,
+    long_record,
+    long_state,
     long_time,
     session_checksum,
 )
@@ -166,7 +167,7 @@ def _read_snapshot(connection: sqlite3.Connection, channel: str, row: Row) -> St
     if not is_intact(stored, kind, seq, state):
         raise _damaged(channel, "its snapshot")
     try:
-        state = long_form(state)
+        state = long_state(state)
     except ValueError:
         raise _damaged(channel, "its snapshot") from None
     return StoredChannel(kind, seq, state, tuple(_entries(tail)), trimmed_through)
@@ -238,7 +239,7 @@ def _record_value(name: str, row: Row) -> bytes:
     """Return the value of a record, of the row with its checksum."""
     _, _, value = _checked(name, row)
     try:
-        return long_form(value)
+        return long_record(value)
     except ValueError:
         raise _damaged(name, "its row") from None
 
@@ -274,7 +275,7 @@ def _is_listed(sort_key: str, uri: str, summary: bytes, stored: int | None) -> b
     """Say whether a session's row is intact; the list goes on without one that is not."""
     try:
         intact = stored is None or stored == session_checksum(sort_key, uri, summary)
-    except TypeError:
+    except (TypeError, AttributeError):
         # What should be text or bytes is something else by now.
         intact = False
     if not intact:

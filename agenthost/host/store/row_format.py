@@ -17,9 +17,10 @@ from functools import lru_cache
 from typing import TypeAlias
 from zlib import crc32
 
-# A state that begins with one of these is not JSON, so no older one does; records that did are
-# marked as plain by the schema.
+# A state that begins with one of these is not JSON, so no older one does.
 DEFLATED, PLAIN = b"\x01", b"\x00"
+# A record may be any bytes, keys among them, so its mark is one that none has by chance.
+SHORT_RECORD = DEFLATED + b"record\x00\xff"
 # Below this there is nothing to gain. Above, it would hold up everybody's commits: the fastest
 # level takes some five milliseconds for as much.
 LEAST_DEFLATED, MOST_DEFLATED = 256, 512 * 1024
@@ -38,8 +39,8 @@ NOT_BROUGHT_UP = -1
 Part: TypeAlias = str | bytes | int | None
 
 
-def short_form(value: bytes) -> bytes:
-    """Return the form in which a state or the value of a record is stored."""
+def short_state(value: bytes) -> bytes:
+    """Return the form in which a state is stored."""
     if LEAST_DEFLATED <= len(value) <= MOST_DEFLATED:
         deflated = zlib.compress(value, FASTEST)
         if len(deflated) < len(value):
@@ -47,11 +48,11 @@ def short_form(value: bytes) -> bytes:
     return PLAIN + value if value.startswith((DEFLATED, PLAIN)) else value
 
 
-def long_form(stored: bytes) -> bytes:
-    """Return the state or the value of its stored form.
+def long_state(stored: bytes) -> bytes:
+    """Return the state of its stored form.
 
     Raises:
-        ValueError: it is not what ``short_form`` made.
+        ValueError: it is not what ``short_state`` made.
     """
     if stored.startswith(DEFLATED):
         try:
@@ -59,6 +60,23 @@ def long_form(stored: bytes) -> bytes:
         except zlib.error as error:
             raise ValueError(str(error)) from error
     return stored[1:] if stored.startswith(PLAIN) else stored
+
+
+def short_record(value: bytes) -> bytes:
+    """Return the form in which the value of a record is stored."""
+    short = short_state(value)
+    return value if short is value else SHORT_RECORD + short
+
+
+def long_record(stored: bytes) -> bytes:
+    """Return the value of a record of its stored form.
+
+    Raises:
+        ValueError: it is not what ``short_record`` made.
+    """
+    if not stored.startswith(SHORT_RECORD):
+        return stored
+    return long_state(stored[len(SHORT_RECORD) :])
 
 
 # Whatever happens within a millisecond shares its time.

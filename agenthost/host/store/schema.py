@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from agenthost.host.store.contract import StoreError
-from agenthost.host.store.row_format import PLAIN, checksum, is_intact
 
 Migration: TypeAlias = Callable[[sqlite3.Connection], None]
 
@@ -114,21 +113,8 @@ def note_content_version(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO content VALUES (NULL, NULL, 0, NULL, 0, 0, 0, 0, 0)")
 
 
-def mark_plain_records(connection: sqlite3.Connection) -> None:
-    """Tell records that begin like a short form from those that have one from here on."""
-    find = """
-        SELECT bucket, key, value, checksum FROM record
-        WHERE substr(value, 1, 1) IN (x'00', x'01')
-    """
-    for bucket, key, value, stored in connection.execute(find).fetchall():
-        # One that is damaged stays so, and is never read.
-        if is_intact(stored, bucket, key, value):
-            marked = PLAIN + value
-            checked = None if stored is None else checksum(bucket, key, marked)
-            connection.execute(
-                "UPDATE record SET value = ?, checksum = ? WHERE bucket = ? AND key = ?",
-                (marked, checked, bucket, key),
-            )
+def allow_short_records(connection: sqlite3.Connection) -> None:
+    """Change nothing: records that are put from here on may have a form that older ones keep."""
 
 
 MIGRATIONS: Sequence[Migration] = (
@@ -137,7 +123,7 @@ MIGRATIONS: Sequence[Migration] = (
     keep_earlier_snapshots,
     allow_short_forms,
     note_content_version,
-    mark_plain_records,
+    allow_short_records,
 )
 
 

@@ -33,7 +33,8 @@ from agenthost.host.store.row_format import (
     checksum,
     entry_checksum,
     is_intact,
-    short_form,
+    short_record,
+    short_state,
     short_time,
 )
 from agenthost.host.store.sequence import Opening, QueuedWrite, Reserve, Seal, plan_opening
@@ -197,7 +198,7 @@ class Statements:
             case MoveBlobs():
                 self._move_blobs(write)
             case PutRecord():
-                record = (write.bucket, write.key, short_form(write.value))
+                record = (write.bucket, write.key, short_record(write.value))
                 execute(PUT_RECORD, (*record, checksum(*record)))
             case DropRecord():
                 execute(
@@ -226,7 +227,7 @@ class Statements:
 
     def _save_snapshot(self, write: SaveSnapshot) -> None:
         channel = self._channel(write.channel, begins_after=write.seq)
-        snapshot = (write.kind, write.seq, short_form(write.state))
+        snapshot = (write.kind, write.seq, short_state(write.state))
         self._connection.execute(KEEP_EARLIER, (channel, write.seq))
         self._connection.execute(SAVE_SNAPSHOT, (channel, *snapshot, checksum(*snapshot)))
 

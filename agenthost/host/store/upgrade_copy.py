@@ -54,6 +54,18 @@ def make_copy(path: str, version: str) -> None:
     sync_directory(directory)
 
 
+def copied_schema(path: str, version: str) -> int | None:
+    """Return the schema version of a copy; ``None`` if there is none that can be read."""
+    target = copy_path(path, version)
+    if not os.path.exists(target):
+        return None
+    try:
+        with contextlib.closing(connect_onlooker(target)) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.DatabaseError:
+        return None
+
+
 def drop_copy(path: str, version: str) -> None:
     """Remove the copy from before a version, if there is one."""
     _remove(copy_path(path, version))

@@ -23,8 +23,9 @@ from agenthost.host.store.row_format import (
     checksum,
     entry_checksum,
     is_intact,
-    long_form,
-    short_form,
+    long_record,
+    short_record,
+    short_state,
     short_time,
 )
 from agenthost.host.store.upgrade import ContentUpgrade, NewChannel, OldChannel
@@ -297,7 +298,7 @@ class ChannelPart(Part[int]):
     def _replace(self, number: int, old: OldChannel, new: NewChannel) -> None:
         execute, stored = self._connection.execute, old.stored
         last = stored.tail[-1].seq if stored.tail else stored.seq
-        state = short_form(new.state)
+        state = short_state(new.state)
         execute(PUT_SNAPSHOT, (last, state, checksum(stored.kind, last, state), number))
         execute("DELETE FROM earlier_snapshot WHERE channel = ?", (number,))
         for entry in old.sent:
@@ -341,8 +342,8 @@ class RecordPart(Part[bytes]):
 
     def _bring_up(self, row: Row) -> int:
         name, bucket, key, value, _ = _sound(self._name(row), row)
-        old = long_form(value)
-        new = short_form(self._upgrade.record(self._version, bucket, key, old))
+        old = long_record(value)
+        new = short_record(self._upgrade.record(self._version, bucket, key, old))
         checked = checksum(bucket, key, new)
         self._connection.execute(PUT_RECORD, (new, checked, self._bucket, name))
         return len(old)

@@ -9,7 +9,6 @@ brought up although it is sound, it stays.
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from msgspec.structs import replace
 from agenthost.host.store.content_version import ContentRow, check_row, read_row, write_row
 from agenthost.host.store.contract import StoreDamaged, StoreError
 from agenthost.host.store.files import WAL_BYTES, connect_onlooker, is_unreadable, size_of
-from agenthost.host.store.schema import MIGRATIONS
 from agenthost.host.store.statements import REMEMBER_USED
 from agenthost.host.store.upgrade import (
     ContentUpgrade,
@@ -29,7 +27,7 @@ from agenthost.host.store.upgrade import (
     UpgradeReport,
     tell_nobody,
 )
-from agenthost.host.store.upgrade_copy import copy_path, drop_copy, make_copy
+from agenthost.host.store.upgrade_copy import copied_schema, copy_path, drop_copy, make_copy
 from agenthost.host.store.upgrade_parts import AnyPart, PageUnreadable, parts_of
 
 # Seconds between two reports on how far it has got.
@@ -42,7 +40,8 @@ def keep_copy(path: str, upgrade: ContentUpgrade) -> None:
     """Copy a store whose content must be brought up, before anything of it is changed.
 
     A copy that is there already was left by a start that was killed. It is made again, because an
-    older host may have written to the store since; but not once the store itself has changed.
+    older host may have written to the store since; but not once the store itself has a newer
+    schema, which no older host opens.
     """
     with closing(connect_onlooker(path)) as connection:
         row = read_row(connection)
@@ -50,8 +49,8 @@ def keep_copy(path: str, upgrade: ContentUpgrade) -> None:
         if row.becoming is not None or row.version == upgrade.newest or _is_empty(connection):
             return
         (schema,) = connection.execute("PRAGMA user_version").fetchone()
-    is_changed = schema == len(MIGRATIONS) and row.version is None
-    if not (is_changed and os.path.exists(copy_path(path, upgrade.newest))):
+    copied = copied_schema(path, upgrade.newest)
+    if copied is None or copied >= schema:
         make_copy(path, upgrade.newest)
 
 

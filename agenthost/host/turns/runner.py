@@ -431,6 +431,9 @@ class TurnRunner:
                 # Nobody is to work before the files were looked at as they are.
                 await looks.done()
                 await self._loops.call(agent, port.run, agent, turn)
+        except StoreDamaged as error:
+            # What the turn needs cannot be read; that it ends can be recorded.
+            self._finish(running, TurnFailure("storeDamaged", str(error)))
         except StoreError:
             # Nothing can be recorded any more; the host is stopping.
             return

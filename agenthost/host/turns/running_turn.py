@@ -22,7 +22,7 @@ from agenthost.host.channels.chat.attachments import attached_uris, message_for_
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.turn_facts import TurnFacts
 from agenthost.host.channels.session.kind import SessionChannel
-from agenthost.host.store import PutBlob
+from agenthost.host.store import PutBlob, StoreDamaged
 from agenthost.host.turns.agent_request import AgentRequest
 from agenthost.host.turns.turn_terminals import OpenTerminal, TurnTerminals
 from agenthost.protocol.chat.parts import error_of
@@ -215,8 +215,11 @@ class RunningTurn:
             self._runner.writer.apply(self.session, {"type": "session/metaChanged", "_meta": meta})
 
     async def annotate(self, annotation: JsonObject) -> None:
-        """Set an annotation of the session."""
-        await self._runner.chats.annotate(self.session, annotation)
+        """Set an annotation of the session; AgentError if those that it has cannot be read."""
+        try:
+            await self._runner.chats.annotate(self.session, annotation)
+        except (WireError, StoreDamaged) as error:
+            raise AgentError(str(error), "annotationsUnreadable") from error
 
     @property
     def resume_state(self) -> JsonMapping | None:

@@ -142,6 +142,27 @@ async def test_what_cannot_be_watched_is_read_when_a_turn_begins(
         await readings.close()
 
 
+async def test_a_link_that_leads_elsewhere_is_told_though_the_same_is_declared_there(
+    tmp_path: Path,
+) -> None:
+    for name in "ab":
+        write_files(tmp_path / name, {SKILL: TEXT})
+    link = tmp_path / "link"
+    link.symlink_to("a")
+    readings = Readings(watches=False)
+    try:
+        reading = readings.all.use(FolderKey("workspace", link.as_uri()), "s")
+        assert (await readings.told.get()).real == str(tmp_path / "a")
+        link.unlink()
+        link.symlink_to("b")
+        await reading.freshen()
+        assert readings.told.get_nowait().real == str(tmp_path / "b")
+        await reading.freshen()
+        assert readings.told.empty()
+    finally:
+        await readings.close()
+
+
 async def test_a_folder_that_leads_out_of_the_hosts_brings_nothing(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()

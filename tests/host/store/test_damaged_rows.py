@@ -182,6 +182,17 @@ async def test_a_list_goes_on_without_a_damaged_row(
     assert "bucket 'b' is damaged" in told
 
 
+@pytest.mark.parametrize(
+    "what", ["uri = x'62'", "sort_key = x'62'", "uri = x'62', sort_key = x'62'"]
+)
+async def test_a_session_whose_words_are_bytes_hides_no_other(path: Path, what: str) -> None:
+    with closing(connect_writer(str(path), synchronous="FULL")) as connection:
+        connection.execute(f"UPDATE session SET {what} WHERE uri = 'session:/b'")
+    async with SqliteStore(path) as store:
+        page = await store.page_sessions(10)
+        assert [uri for uri, _ in page.items] == ["session:/c", "session:/a"]
+
+
 async def test_a_text_that_is_none_any_more_hides_no_other_row(path: Path) -> None:
     spoil(path, b"key-b", b"key\xff\xff")
     async with SqliteStore(path) as store:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -9,11 +11,14 @@ from hypothesis import strategies as st
 from agenthost.host.store.row_format import (
     LEAST_DEFLATED,
     MOST_DEFLATED,
+    SHORT_RECORD,
     checksum,
-    long_form,
+    long_record,
+    long_state,
     long_time,
     session_checksum,
-    short_form,
+    short_record,
+    short_state,
     short_time,
 )
 
@@ -25,17 +30,33 @@ from agenthost.host.store.row_format import (
 @example(b"")
 @example(b"{}" * MOST_DEFLATED)
 def test_a_state_comes_back_as_it_was(state: bytes) -> None:
-    assert long_form(short_form(state)) == state
+    assert long_state(short_state(state)) == state
+
+
+@given(st.binary(max_size=2 * LEAST_DEFLATED))
+@example(SHORT_RECORD)
+@example(SHORT_RECORD * 1000)
+@example(b"\x00" * 1000)
+@example(b"\x01key")
+def test_a_record_comes_back_as_it_was(value: bytes) -> None:
+    assert long_record(short_record(value)) == value
+
+
+@given(st.binary())
+@example(b"\x00key")
+@example(b"\x01key")
+def test_a_record_of_an_older_host_is_taken_as_it_is(value: bytes) -> None:
+    assert long_record(value) == value
 
 
 def test_a_state_takes_less_room_than_its_json() -> None:
     state = b'{"turns":[' + b'{"id":"t","message":{"text":"hello"}},' * 100 + b"{}]}"
-    assert len(short_form(state)) < len(state) / 4
+    assert len(short_state(state)) < len(state) / 4
 
 
 @pytest.mark.parametrize("state", [b'{"a":1}', b'{"turns":[{"id":"t"},{"id":"u"}]}' * 100])
 def test_a_state_of_an_older_host_is_taken_as_it_is(state: bytes) -> None:
-    assert long_form(state) == state
+    assert long_state(state) == state
 
 
 @given(st.text() | st.datetimes().map(lambda at: at.isoformat(timespec="milliseconds") + "Z"))
@@ -69,6 +90,7 @@ def test_a_session_has_the_same_checksum_by_the_shorter_way(
     assert session_checksum(sort_key, uri, summary) == checksum(sort_key, uri, summary)
 
 
-def test_what_is_no_short_form_is_told() -> None:
+@pytest.mark.parametrize(("long", "mark"), [(long_state, b""), (long_record, SHORT_RECORD)])
+def test_what_is_no_short_form_is_told(long: Callable[[bytes], bytes], mark: bytes) -> None:
     with pytest.raises(ValueError, match="decompressing"):
-        long_form(b"\x01nothing that was ever deflated")
+        long(mark + b"\x01nothing that was ever deflated")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.host.store import PutRecord, SqliteStore, StoreError
+from agenthost.host.store import PutRecord, SqliteStore, StoreDamaged, StoreError
 from agenthost.host.store.queries import records
 from agenthost.host.store.row_format import checksum
 from agenthost.host.store.schema import MIGRATIONS, Migration, check_version, migrate
@@ -55,7 +55,7 @@ async def test_a_failed_migration_changes_nothing(connection: sqlite3.Connection
     assert connection.execute("SELECT count(*) FROM record").fetchone() == (1,)
 
 
-def test_records_that_begin_like_a_short_form_are_marked_and_damaged_ones_stay_so() -> None:
+def test_records_of_older_hosts_are_what_they_were_whatever_they_begin_with() -> None:
     values = {"plain": b"v", "zero": b"\0v", "one": b"\1v", "damaged": b"\1w"}
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as older:
         migrate(older, "store.db", MIGRATIONS[:5])
@@ -65,6 +65,24 @@ def test_records_that_begin_like_a_short_form_are_marked_and_damaged_ones_stay_s
         migrate(older, "store.db")
         kept = {key: records(older, "b").get(key) for key in values}
     assert kept == {**values, "damaged": None}
+
+
+async def test_a_file_whose_records_cannot_be_read_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "older.db"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as older:
+        migrate(older, str(path), MIGRATIONS[:5])
+        for number in range(1000):
+            row = ("b", f"key-{number:04}", b"%04d" % number * 10)
+            older.execute("INSERT INTO record VALUES (?, ?, ?, ?)", (*row, checksum(*row)))
+        (size,) = older.execute("PRAGMA page_size").fetchone()
+    data = bytearray(path.read_bytes())
+    page = data.index(b"key-0500") // size * size
+    data[page : page + size] = b"\xff" * size
+    path.write_bytes(data)
+    async with SqliteStore(path) as store:
+        assert await store.record("b", "key-0003") == b"0003" * 10
+        with pytest.raises(StoreDamaged):
+            await store.records("b")
 
 
 async def test_a_newer_schema_is_refused_in_words(connection: sqlite3.Connection) -> None:

@@ -24,6 +24,7 @@ from agenthost.host.store import (
     upgrade_copy,
 )
 from agenthost.host.store.inspection import inspect_store
+from agenthost.host.store.schema import MIGRATIONS, migrate
 from agenthost.host.store.upgrade import (
     NewChannel,
     OldChannel,
@@ -32,6 +33,7 @@ from agenthost.host.store.upgrade import (
     UpgradeReport,
 )
 from agenthost.host.store.upgrade_parts import MOST_ROWS
+from agenthost.host.store.upgrade_run import keep_copy
 from tests.host.store.old_data import rows_of
 
 MANY = 3 * MOST_ROWS
@@ -356,6 +358,22 @@ async def test_without_room_for_a_copy_nothing_is_changed(
     assert not list(path.parent.glob("*.before-*"))
     async with store(path) as opened:
         assert await seen(opened) == UP
+
+
+async def test_a_copy_that_an_older_host_can_open_is_kept_once_the_schema_is_newer(
+    path: Path,
+) -> None:
+    copy = path.with_name("store.db.before-2.0.0")
+    with closing(sqlite3.connect(path)) as plain, plain:
+        plain.execute("UPDATE content SET version = '1.0.0'")
+        plain.execute(f"PRAGMA user_version = {len(MIGRATIONS) - 1}")
+    keep_copy(str(path), Toy())
+    # Killed between the new schema and the new content.
+    with closing(sqlite3.connect(path, isolation_level=None)) as plain:
+        migrate(plain, str(path))
+    keep_copy(str(path), Toy())
+    with closing(sqlite3.connect(copy)) as copied:
+        assert copied.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) - 1,)
 
 
 async def test_a_copy_of_a_start_that_was_killed_is_made_again(path: Path) -> None:

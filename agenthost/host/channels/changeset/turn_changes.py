@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
+
+from msgspec import Struct
 
 from agenthost.host.channels.changeset.catalogue import Offer, chat_entries, session_entries
 from agenthost.host.channels.changeset.changesets import Changesets
@@ -66,7 +69,8 @@ class TurnChanges:
             self._changesets.tell_operations(channel, session)
         began = asyncio.get_running_loop().time()
         async with _lock(self._orders, session):
-            places = await self._places(session)
+            found = await self._find(session)
+            places = found.places
             before = await self._take(session, places)
             in_time = asyncio.get_running_loop().time() - began < IN_TIME
             if not in_time and _has_worked(chat, turn_id):
@@ -79,7 +83,7 @@ class TurnChanges:
                 page.begin(chat.uri, turn_id, before)
                 self._book.save(session.uri, page)
         # What it offers anew the agent need not wait for.
-        offering = self._offer_in_order(session, chat, places)
+        offering = self._offer_in_order(session, chat, found)
         self._tasks.start(offering, f"changesets of {session.uri}")
 
     def ended(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
@@ -94,19 +98,18 @@ class TurnChanges:
         self,
         session: SessionChannel,
         chat: ChatChannel | None = None,
-        places: list[Workplace] | None = None,
+        found: _Found | None = None,
     ) -> None:
         async with _lock(self._telling, session):
             if self._directory.has(session):
-                known = places if places is not None else await self._places(session)
-                await self._offer(session, chat, known)
+                await self._offer(session, chat, await self._places(session, found))
 
     async def _end(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
         async with _lock(self._orders, session):
             if not self._directory.has(session):
                 return
-            places = await self._places(session)
-            after = await self._take(session, places)
+            found = await self._find(session)
+            after = await self._take(session, found.places)
             if not self._directory.has(session):
                 return
             page = await self._book.page(session.uri)
@@ -115,14 +118,21 @@ class TurnChanges:
                 self._book.save(session.uri, page)
         async with _lock(self._telling, session):
             if self._directory.has(session):
-                await self._offer(session, chat, places)
+                await self._offer(session, chat, await self._places(session, found))
                 await self._count(session, chat, after)
         if self._directory.has(session):
             self._changesets.refresh_all(session, after, turn_id)
 
-    async def _places(self, session: SessionChannel) -> list[Workplace]:
-        directories = session.state.get("workingDirectories") or ()
-        return await self._changesets.workplaces.find(session, directories)
+    async def _find(self, session: SessionChannel) -> _Found:
+        directories = session.state.get("workingDirectories")
+        places = await self._changesets.workplaces.find(session, directories or ())
+        return _Found(directories, places)
+
+    async def _places(self, session: SessionChannel, found: _Found | None) -> list[Workplace]:
+        """Return what was found some time ago, or find it anew if the session has moved since."""
+        if found is None or found.directories is not session.state.get("workingDirectories"):
+            found = await self._find(session)
+        return found.places
 
     async def _take(self, session: SessionChannel, places: list[Workplace]) -> Trees:
         if not places:
@@ -196,6 +206,13 @@ class TurnChanges:
         facts = extra_of(session).facts
         if facts is not None and ours != facts.get("changes"):
             self._effects.carry_out(CountChanges(session, ours))
+
+
+class _Found(Struct, frozen=True):
+    """The repositories that a session worked in, when these were its directories."""
+
+    directories: Sequence[str] | None
+    places: list[Workplace]
 
 
 def _lock(locks: WeakValueDictionary[str, asyncio.Lock], session: SessionChannel) -> asyncio.Lock:
