@@ -9,7 +9,7 @@ from pydantic_ai import Agent, RunContext
 from agenthost.agents import Turn, from_pydantic_ai
 
 # Without a key this is only a name; the model is reached with the first message.
-MODEL = os.environ.get("EXAMPLE_MODEL", "openai:gpt-5-mini")
+MODEL = os.environ.get("EXAMPLE_MODEL", "openai:gpt-6-luna")
 
 weather = Agent(
     name="Weather",

@@ -290,3 +290,46 @@ async def test_a_session_of_an_earlier_host_offers_its_changes_too(
         await client.until(lambda: {} if "changesets" in client.states[SESSION] else None)
         state = await open_changes(client, f"{SESSION}/changeset/uncommitted")
         assert names(state, folder) == {"a": "edited"}
+
+
+async def test_too_many_files_are_an_error_that_says_how_many(folder: Path) -> None:
+    async with changing(folder) as scene:
+        await scene.turn(lambda: None)
+        for number in range(5001):
+            (folder / f"n{number}").touch()
+        uri = scene.uri("uncommitted")
+        await scene.client.subscribe(uri)
+        state = await opened(scene.client, uri, "error")
+        assert state["error"]["errorType"] == "tooManyFiles"
+        assert "5001" in state["error"]["message"]
+        assert state["files"] == []
+        for number in range(5001):
+            (folder / f"n{number}").unlink()
+        # And it is well again as soon as there are fewer.
+        await opened(scene.client, uri)
+
+
+async def test_names_of_contents_cannot_be_made_up(folder: Path) -> None:
+    async with changing(folder) as scene:
+        client = scene.client
+        await scene.turn(lambda: (folder / "a").write_text("new\n"))
+        state = await open_changes(client, scene.uri("session"))
+        uri = state["files"][0]["edit"]["before"]["content"]["uri"]
+        path, _, said = uri.partition("?")
+        assert path == f"git-blob:{folder / 'a'}"
+        resolved = await client.request("resourceResolve", uri=uri)
+        assert (resolved["type"], resolved["size"]) == ("file", 40)
+        whose, blob, signature = said.split(".")
+        other = git(folder, "rev-parse", "HEAD:b")
+        for wrong in (
+            f"{path}?{whose}.{other}.{signature}",
+            f"{path}?{whose}.{blob}.{'0' * 20}",
+            f"{path}?{whose}x.{blob}.{signature}",
+            f"{path}?{said}#b",
+            path,
+            "git-blob:",
+            "git-blob:/x",
+            f"git-blob://elsewhere/a?{said}",
+        ):
+            assert (await client.refusal("resourceRead", uri=wrong)).code in (-32008, -32602)
+        assert (await client.refusal("resourceWrite", uri=uri, data="x", encoding="utf-8")).code

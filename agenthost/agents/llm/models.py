@@ -26,10 +26,10 @@ API_KEY: Final = "AGENTHOST_LLM_API_KEY"
 
 # The key of a provider -> what is offered when it is there and nothing is configured.
 PROVIDER_KEYS: Final[Mapping[str, Sequence[str]]] = {
-    "ANTHROPIC_API_KEY": ("anthropic:claude-sonnet-4-6", "anthropic:claude-haiku-4-5"),
-    "OPENAI_API_KEY": ("openai:gpt-5.2", "openai:gpt-5-mini"),
-    "GOOGLE_API_KEY": ("google:gemini-2.5-pro", "google:gemini-2.5-flash"),
-    "GEMINI_API_KEY": ("google:gemini-2.5-pro", "google:gemini-2.5-flash"),
+    "ANTHROPIC_API_KEY": ("anthropic:claude-sonnet-5-5", "anthropic:claude-haiku-5-5"),
+    "OPENAI_API_KEY": ("openai:gpt-6.1-terra", "openai:gpt-6-luna"),
+    "GOOGLE_API_KEY": ("google:gemini-4-argon", "google:gemini-3.8-flash"),
+    "GEMINI_API_KEY": ("google:gemini-4-argon", "google:gemini-3.8-flash"),
 }
 # Servers of one's own speak the protocol that goes by this name.
 _OWN_SERVER: Final = ("openai", "openai-chat")

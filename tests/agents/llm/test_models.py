@@ -59,9 +59,10 @@ def test_a_known_key_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(name.startswith("anthropic:") for name in ids(make_llm_agent()))
 
 
-def test_the_models_offered_by_default_are_known_to_pydantic_ai() -> None:
-    known = KnownModelName.__value__.__args__
-    assert {name for names in PROVIDER_KEYS.values() for name in names} <= set(known)
+@pytest.mark.parametrize("names", sorted(set(map(tuple, PROVIDER_KEYS.values()))))
+def test_of_the_models_offered_by_default_pydantic_ai_knows_one(names: tuple[str, ...]) -> None:
+    # Not each of them: its releases forget models at any time, which must break no checkout.
+    assert set(names) & set(KnownModelName.__value__.__args__)
 
 
 @pytest.mark.parametrize(
