@@ -333,3 +333,35 @@ async def test_names_of_contents_cannot_be_made_up(folder: Path) -> None:
         ):
             assert (await client.refusal("resourceRead", uri=wrong)).code in (-32008, -32602)
         assert (await client.refusal("resourceWrite", uri=uri, data="x", encoding="utf-8")).code
+
+
+async def test_a_git_that_is_killed_is_an_error_with_nothing_to_do_and_no_empty_repository(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs, killed = tmp_path / "programs", tmp_path / "killed"
+    programs.mkdir()
+    program = programs / "git"
+    program.write_text(
+        f"#!/bin/sh\n[ -e '{killed}' ] && case $* in *--verify*) kill -9 $$;; esac\n"
+        f"exec '{shutil.which('git')}' \"$@\"\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    async with changing(folder) as scene:
+        client, uri = scene.client, scene.uri("uncommitted")
+        await scene.turn(lambda: (folder / "a").write_text("new\n"))
+        state = await open_changes(client, uri)
+        offered = state["operations"]
+        assert [each["id"] for each in offered] == ["commit", "stage", "discard-changes"]
+        await scene.turn(killed.touch)
+        state = await opened(client, uri, "error")
+        assert state["error"]["errorType"] == "gitFailed"
+        assert state["operations"] == []
+        failure = await client.refusal(
+            "invokeChangesetOperation", channel=uri, operationId="commit"
+        )
+        assert failure.code == -32602
+        await scene.turn(killed.unlink)
+        state = await open_changes(client, uri)
+        assert names(state, folder) == {"a": "edited"}
+        assert state["operations"] == offered

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from agenthost.workspace.git.program import GitFailed, GitProgram
+from agenthost.workspace.git.program import LONG_PATIENCE, GitFailed, GitProgram
 
 # What a branch is compared with, if there is no better reason.
 _USUAL_BASES = ("main", "master")
@@ -56,20 +56,21 @@ async def find_repository(program: GitProgram, folder: str) -> Repository | None
 
 
 async def commit_of(program: GitProgram, repository: Repository, name: str = "HEAD") -> str | None:
-    """Return the commit that a name stands for; None = none yet."""
+    """Return the commit that a name stands for; None = none yet.
+
+    Raises:
+        GitFailed: git gave no answer. Without commits all files are new, so that must not be meant.
+    """
     if name.startswith("-"):
         return None
-    try:
-        wanted = f"{name}^{{commit}}"
-        told = await program.run(repository.top, "rev-parse", "--verify", "--quiet", wanted)
-    except GitFailed:
-        return None
-    return told.decode().strip()
+    wanted = f"{name}^{{commit}}"
+    return await _answer(program, repository, "rev-parse", "--verify", "--quiet", wanted)
 
 
 async def empty_tree(program: GitProgram, repository: Repository) -> str:
     """Return the name of the tree without files, which depends on the repository's hashes."""
-    told = await program.run(repository.top, "hash-object", "-t", "tree", "--stdin")
+    asked = ("hash-object", "-t", "tree", "--stdin")
+    told = await program.run(repository.top, *asked, patience=LONG_PATIENCE)
     return told.decode().strip()
 
 
@@ -88,6 +89,9 @@ async def base_branch(
     """Return the branch that the current one is to be compared with; None = there is none.
 
     The wanted one, else the one that the remote calls its own, else a usual name.
+
+    Raises:
+        GitFailed: git gave no answer.
     """
     current = await current_branch(program, repository)
     if wanted and wanted != current and await commit_of(program, repository, wanted):
@@ -113,13 +117,25 @@ async def _remote_base(program: GitProgram, repository: Repository) -> list[str]
 async def merge_base(
     program: GitProgram, repository: Repository, base: str, name: str = "HEAD"
 ) -> str | None:
-    """Return the commit where two branches parted; None = they have nothing in common."""
+    """Return the commit where two branches parted; None = they have nothing in common.
+
+    Raises:
+        GitFailed: git gave no answer.
+    """
     ends = [await commit_of(program, repository, end) for end in (base, name)]
     if not ends[0] or not ends[1]:
         return None
+    return await _answer(program, repository, "merge-base", ends[0], ends[1])
+
+
+async def _answer(program: GitProgram, repository: Repository, *asked: str) -> str | None:
+    """Return what git says in one line; None where it says no, which is an answer too."""
     try:
-        told = await program.run(repository.top, "merge-base", ends[0], ends[1])
-    except GitFailed:
+        told = await program.run(repository.top, *asked, patience=LONG_PATIENCE)
+    except GitFailed as failure:
+        # Too late, or killed.
+        if failure.code is None or failure.code < 0:
+            raise
         return None
     return told.decode().strip() or None
 

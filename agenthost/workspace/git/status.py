@@ -54,7 +54,10 @@ async def git_overview(
     status = await git_status(repository.top, program)
     if status is None:
         return None
-    base = await base_branch(program, repository, wanted_base)
+    try:
+        base = await base_branch(program, repository, wanted_base)
+    except GitFailed:
+        return None
     beyond = await _beyond(program, repository, base) if base is not None else None
     remotes = await _remotes(program, repository) if status.remotes else {}
     published = {name: found for name in remotes if (found := github_repository(remotes[name]))}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from agenthost.workspace.git.program import GitProgram
+from agenthost.workspace.git import repository as asking
+from agenthost.workspace.git.program import GitFailed, GitProgram
 from agenthost.workspace.git.repository import (
     Repository,
     base_branch,
@@ -103,6 +105,23 @@ async def test_the_remotes_own_main_branch_comes_first(tmp_path: Path) -> None:
     git(clone, "branch", "-D", "trunk")
     assert await base_branch(program, top) == "origin/trunk"
     assert await base_branch(program, top, "origin/trunk") == "origin/trunk"
+
+
+@pytest.mark.parametrize("end", ["kill -9 $$", "exec sleep 60"])
+async def test_a_git_that_gives_no_answer_has_not_said_no(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    it = await found(repository(tmp_path / "r"))
+    program = tmp_path / "git"
+    program.write_text(f"#!/bin/sh\n{end}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(asking, "LONG_PATIENCE", 0.1)
+    for ask in (commit_of, base_branch, empty_tree):
+        with pytest.raises(GitFailed):
+            await ask(GitProgram(), it)
+    with pytest.raises(GitFailed):
+        await merge_base(GitProgram(), it, "main")
 
 
 async def test_names_that_are_options_are_nobodys_branch(tmp_path: Path) -> None:

@@ -272,6 +272,9 @@ class Changesets:
 
     def _fail(self, channel: ChangesetChannel, error_type: str, message: str) -> None:
         changeset_extra(channel).found = None
+        if channel.state.get("operations"):
+            # Nothing can be done with what is not known.
+            self._apply(channel, {"type": "changeset/operationsChanged", "operations": []})
         error = {"errorType": error_type, "message": message}
         if channel.state.get("error") != error:
             self._apply(

@@ -6,6 +6,7 @@ Also tells which changesets a session and its chats offer, which may differ afte
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -161,7 +162,9 @@ class TurnChanges:
         if places:
             repository = places[0].repository
             branch = await current_branch(self._program, repository)
-            base = await base_branch(self._program, repository, wanted_base(session))
+            # A branch to compare with is offered again once git answers.
+            with contextlib.suppress(GitFailed):
+                base = await base_branch(self._program, repository, wanted_base(session))
         is_used = self._is_used(session, chat, has_git=bool(places))
         offer = Offer(bool(places), is_used, branch, base)
         if not self._directory.has(session):

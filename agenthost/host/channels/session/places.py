@@ -140,9 +140,12 @@ class Places:
             unknown = PlaceChoices(
                 wants_worktree(values), _text(values.get(BRANCH)), has_folders=True
             )
-            choices = await self._in_a_moment(
-                directory, lambda: self._choices(asked, directory, trusted=trusted), unknown
-            )
+            try:
+                choices = await self._in_a_moment(
+                    directory, lambda: self._choices(asked, directory, trusted=trusted), unknown
+                )
+            except GitFailed:
+                choices = unknown
         folders = choices.has_folders and bool(values.get(DIRECTORY))
         if folders and await self.inner_folder(directory, values, role) is None:
             values = {key: value for key, value in values.items() if key != DIRECTORY}
