@@ -308,15 +308,20 @@ KIND_OBJECTS = {name for name, value in vars(registry).items() if value in KINDS
 
 def compares_kinds(node: ast.AST) -> bool:
     """Say whether something looks at what kind a channel is of, by name or by the kind itself."""
+    compared: list[ast.AST]
     if isinstance(node, ast.Match):
-        looked_at = ast.walk(node.subject)
-        return any(isinstance(n, ast.Attribute) and n.attr == "kind" for n in looked_at)
-    if not isinstance(node, ast.Compare):
+        subject = ast.walk(node.subject)
+        if any(isinstance(n, ast.Attribute) and n.attr == "kind" for n in subject):
+            return True
+        compared = [node.subject, *(case.pattern for case in node.cases)]
+    elif isinstance(node, ast.Compare):
+        compared = [node.left, *node.comparators]
+    else:
         return False
-    operands = [node.left, *node.comparators]
-    literals = {n.value for o in operands for n in ast.walk(o) if isinstance(n, ast.Constant)}
-    names = {n.attr for o in operands for n in ast.walk(o) if isinstance(n, ast.Attribute)}
-    names |= {n.id for o in operands for n in ast.walk(o) if isinstance(n, ast.Name)}
+    parts = [part for each in compared for part in ast.walk(each)]
+    literals = {n.value for n in parts if isinstance(n, ast.Constant)}
+    names = {n.attr for n in parts if isinstance(n, ast.Attribute)}
+    names |= {n.id for n in parts if isinstance(n, ast.Name)}
     return bool(names & {"kind", "channel_kind"}) and bool(
         literals & KIND_NAMES or names & KIND_OBJECTS
     )
@@ -340,13 +345,24 @@ def test_only_a_kind_of_channel_knows_what_is_special_about_it() -> None:
         "write.kind in ('session', 'canvas')",
         "channel.kind is not SESSION",
         "kind in (CHAT, otlp.OTLP)",
+        "match channel.kind:\n    case _:\n        pass",
+        "match kind.name:\n    case 'session' | 'chat':\n        pass",
+        "match kind:\n    case registry.SESSION:\n        pass",
     ],
 )
 def test_a_look_at_a_kind_is_seen(line: str) -> None:
     assert any(compares_kinds(node) for node in ast.walk(ast.parse(line)))
 
 
-@pytest.mark.parametrize("line", ["reason.kind == 'failed'", "channel.kind is kind", "SESSION"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "reason.kind == 'failed'",
+        "channel.kind is kind",
+        "SESSION",
+        "match kind:\n    case 'failed':\n        pass",
+    ],
+)
 def test_a_look_at_something_else_is_none(line: str) -> None:
     assert not any(compares_kinds(node) for node in ast.walk(ast.parse(line)))
 
