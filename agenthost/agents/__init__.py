@@ -7,7 +7,6 @@ from agenthost.agents.api import Agent, AgentError, SessionContext, SlashCommand
 from agenthost.agents.approvals import Confirmation, option, standard_options
 from agenthost.agents.background_work import BackgroundWork
 from agenthost.agents.canvas import Canvas
-from agenthost.agents.customized import CustomAgent, GlobRule, Prompt, Skill, TurnCustomizations
 from agenthost.agents.file_edit import Denied, Edited
 from agenthost.agents.invocations import Invocation, read_invocation
 from agenthost.agents.mcp_calls import begin_mcp_call, run_mcp_call
@@ -16,6 +15,13 @@ from agenthost.agents.mcp_tools import BridgeAddress, McpServerInfo, OfferedTool
 from agenthost.agents.terminal_run import TerminalRun
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
+from agenthost.agents.turn_customizations import (
+    CustomAgent,
+    GlobRule,
+    Prompt,
+    Skill,
+    TurnCustomizations,
+)
 from agenthost.agents.turn_port import AgentTerminal
 
 __all__ = [

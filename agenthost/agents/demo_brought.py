@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agenthost.agents.api import AgentError
-from agenthost.agents.customized import GlobRule, Prompt, Skill
 from agenthost.agents.mcp_calls import begin_mcp_call, run_mcp_call
 from agenthost.agents.mcp_tools import McpServerInfo, OfferedTool
 from agenthost.agents.one_line import one_line
 from agenthost.agents.turn import Turn
+from agenthost.agents.turn_customizations import GlobRule, Prompt, Skill
 
 # Characters of instructions, and of a result, that are shown.
 MOST_INSTRUCTIONS = 600

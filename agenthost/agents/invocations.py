@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agenthost.agents.customized import Prompt, Skill
 from agenthost.agents.turn import Turn
+from agenthost.agents.turn_customizations import Prompt, Skill
 
 # Under this key the attachment of a completion says which customization it is.
 CUSTOMIZATION: Final = "agenthost/customization"

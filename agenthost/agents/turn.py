@@ -17,7 +17,6 @@ from agenthost.agents.api import AgentError, SessionContext
 from agenthost.agents.attachments import MOST_BYTES, read_attachment
 from agenthost.agents.background_work import BackgroundWork, start_shell
 from agenthost.agents.canvas import Canvas, open_canvas
-from agenthost.agents.customized import TurnCustomizations
 from agenthost.agents.inputs import Answers, check_request, read_answers
 from agenthost.agents.mcp_tools import BridgeAddress, BridgedCall, TurnMcp
 from agenthost.agents.processes import CommandResult
@@ -33,6 +32,7 @@ from agenthost.agents.sanitize import (
 from agenthost.agents.terminal_run import command_line, title_of
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.tracing import TracingProviders
+from agenthost.agents.turn_customizations import TurnCustomizations
 from agenthost.agents.turn_port import AgentTerminal, Interactivity, TurnPort, Worker
 from agenthost.protocol.chat.active_turn import find_request
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 from agenthost.agents.api import AgentError
-from agenthost.agents.customized import TurnCustomizations
 from agenthost.agents.mcp_tools import BridgeAddress, BridgedCall, TurnMcp
 from agenthost.agents.tracing import TracingProviders
+from agenthost.agents.turn_customizations import TurnCustomizations
 
 _T = TypeVar("_T")
 

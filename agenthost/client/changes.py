@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
-from agenthost.client.asking import ask
 from agenthost.client.errors import ChangesFailed, Unsupported
 from agenthost.client.files import SessionFiles
 from agenthost.client.handle import Handle
+from agenthost.client.optional_requests import ask
 from agenthost.errors import NotFound
 
 if TYPE_CHECKING:

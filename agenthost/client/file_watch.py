@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from agenthost.client.asking import ask
 from agenthost.client.errors import ChannelGone, ClientClosed, ConnectionLost, Lagged
+from agenthost.client.optional_requests import ask
 from agenthost.client.state.channel import Reset
 from agenthost.client.state.signals import Signal
 from agenthost.errors import AgentHostError, NotFound, RemoteProtocolError

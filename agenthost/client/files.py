@@ -15,9 +15,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlsplit
 
-from agenthost.client.asking import ask
 from agenthost.client.errors import NotText
 from agenthost.client.file_watch import FileWatch
+from agenthost.client.optional_requests import ask
 from agenthost.errors import RemoteProtocolError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from agenthost.client.asking import ask
 from agenthost.client.customizations import CustomizationItem, customization_items
 from agenthost.client.errors import McpServerFailed
+from agenthost.client.optional_requests import ask
 from agenthost.client.terminals import TerminalView
 
 if TYPE_CHECKING:

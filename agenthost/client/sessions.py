@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.client import actions
 from agenthost.client.annotations import Annotations
-from agenthost.client.asking import ask_until_done
 from agenthost.client.chat import Chat, move_chat
 from agenthost.client.errors import ConnectionLost, CreationFailed
 from agenthost.client.handle import Handle
+from agenthost.client.optional_requests import ask_until_done
 from agenthost.client.state.session_list import SessionList
 from agenthost.client.state.turn_window import TurnWindow
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound

@@ -10,8 +10,8 @@ import uuid
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from agenthost.client.asking import ask_until_done
 from agenthost.client.handle import Handle
+from agenthost.client.optional_requests import ask_until_done
 from agenthost.client.state.scrollback import printed
 from agenthost.client.terminal_output import told_output
 from agenthost.errors import AlreadyExists, NotFound

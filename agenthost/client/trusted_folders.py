@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agenthost.client.asking import ask
+from agenthost.client.optional_requests import ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

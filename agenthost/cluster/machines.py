@@ -22,7 +22,7 @@ _MOVE_SECONDS = 30.0
 
 
 class RealmMachines:
-    """The machines of a realm, for `agenthost.host.machines`."""
+    """The machines of a realm, for `agenthost.host.other_machines`."""
 
     def __init__(
         self,

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
-from agenthost.host.access import NamedTokens
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.changeset.changesets import Changesets
@@ -52,6 +51,7 @@ from agenthost.host.push.watch import PushWatch
 from agenthost.host.root_config import RootConfig
 from agenthost.host.store import Store
 from agenthost.host.telemetry import Telemetry
+from agenthost.host.token_commands import NamedTokens
 from agenthost.host.trust import Limits, Policy, PolicyContext, ShellPolicy
 from agenthost.host.trust.credentials import Credentials
 from agenthost.host.turns.agent_loops import AgentLoops
@@ -60,9 +60,9 @@ from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-    from agenthost.host.elsewhere import Elsewhere
     from agenthost.host.log.channel import LiveChannel
-    from agenthost.host.machines import Machines
+    from agenthost.host.other_machines import Machines
+    from agenthost.host.remote_owner import Elsewhere
     from agenthost.protocol.commands import Implementation
     from agenthost.protocol.root import RootState
 

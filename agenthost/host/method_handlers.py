@@ -1,6 +1,6 @@
 """What each method does, one module per area; importing this registers them all."""
 
-from agenthost.host import access, machines
+from agenthost.host import other_machines, token_commands
 from agenthost.host.channels.automation import commands as automations
 from agenthost.host.channels.changeset import operations as changesets
 from agenthost.host.channels.chat import commands as chats
@@ -16,7 +16,7 @@ from agenthost.host.mcp import commands as servers
 from agenthost.host.push import commands as pushes
 
 MODULES = (
-    access,
+    token_commands,
     actions,
     automations,
     changesets,
@@ -24,7 +24,7 @@ MODULES = (
     completions,
     configuration,
     handshake,
-    machines,
+    other_machines,
     moves,
     pushes,
     resources,

@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
-from agenthost.host.access import NamedTokens
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
@@ -64,6 +63,7 @@ from agenthost.host.root_config import RootConfig
 from agenthost.host.startup import page_build, server_info
 from agenthost.host.store import Store, StoreError
 from agenthost.host.telemetry import Telemetry
+from agenthost.host.token_commands import NamedTokens
 from agenthost.host.trust import (
     Limits,
     Policy,
@@ -80,8 +80,8 @@ from agenthost.tokens import TokenBook
 from agenthost.workspace.git.program import GitProgram
 
 if TYPE_CHECKING:
-    from agenthost.host.elsewhere import Elsewhere
     from agenthost.host.log.deliveries import Delivery
+    from agenthost.host.remote_owner import Elsewhere
 
 
 class MakeLedger(Protocol):

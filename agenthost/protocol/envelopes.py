@@ -17,13 +17,13 @@ from agenthost.protocol.canvas import CanvasState, CanvasStateChangedAction
 from agenthost.protocol.changeset import ChangesetAction, ChangesetState
 from agenthost.protocol.chat.actions import ChatAction
 from agenthost.protocol.chat.state import ChatState
+from agenthost.protocol.kind_detection import STATE_MARKS
 from agenthost.protocol.resource_watch import ResourceWatchChangedAction, ResourceWatchState
 from agenthost.protocol.root import RootAction, RootState
 from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer
 from agenthost.protocol.schema.unions import ByKeys, Open
 from agenthost.protocol.session.actions import SessionAction
 from agenthost.protocol.session.state import SessionState
-from agenthost.protocol.state_marks import STATE_MARKS
 from agenthost.protocol.terminal import TerminalAction, TerminalState
 
 StateAction: TypeAlias = Annotated[

@@ -25,7 +25,7 @@ from inotify_simple import flags as events
 from agenthost.errors import AgentHostError
 from agenthost.workspace.change_batches import ChangeKind, FileChange
 from agenthost.workspace.roots import Place, identity, opened_path
-from agenthost.workspace.slices import Slices
+from agenthost.workspace.time_slices import Slices
 from agenthost.workspace.tree_watch import IsHidden, TreeWatch, WatchedFolder
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agenthost.agents.api import AgentError
-from agenthost.agents.customized import CustomAgent, GlobRule, Prompt, Skill
 from agenthost.agents.mcp_tools import McpServerInfo, OfferedTool
+from agenthost.agents.turn_customizations import CustomAgent, GlobRule, Prompt, Skill
 
 __all__ = ["BroughtCustomizations", "BroughtMcp", "a_skill", "a_tool", "text_result"]
 

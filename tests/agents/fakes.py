@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from agenthost.agents import SessionContext, Turn
 from agenthost.agents.api import AgentError
-from agenthost.agents.customized import NO_CUSTOMIZATIONS, TurnCustomizations
 from agenthost.agents.mcp_tools import NO_MCP, BridgeAddress, BridgedCall, TurnMcp
 from agenthost.agents.processes import command_environment, run_command
 from agenthost.agents.terminal_run import command_line
 from agenthost.agents.tracing import TracingProviders
+from agenthost.agents.turn_customizations import NO_CUSTOMIZATIONS, TurnCustomizations
 from agenthost.agents.turn_port import (
     AgentTerminal,
     Interactivity,

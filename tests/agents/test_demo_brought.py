@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agenthost.agents import AgentError
-from agenthost.agents.customized import CustomAgent, GlobRule, Prompt
 from agenthost.agents.demo import Demo
 from agenthost.agents.mcp_tools import McpServerInfo
+from agenthost.agents.turn_customizations import CustomAgent, GlobRule, Prompt
 from tests.agents.brought import BroughtCustomizations, BroughtMcp, a_skill, a_tool, text_result
 from tests.agents.fakes import FakePort, make_turn
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.agents.customized import Prompt
 from agenthost.agents.invocations import invoked, read_invocation
+from agenthost.agents.turn_customizations import Prompt
 from tests.agents.brought import BroughtCustomizations, a_skill
 from tests.agents.fakes import FakePort, make_turn
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agenthost.agents import Agent, Turn
-from agenthost.agents.customized import GlobRule, Prompt, Skill, TurnCustomizations
+from agenthost.agents.turn_customizations import GlobRule, Prompt, Skill, TurnCustomizations
 from agenthost.host import Host
 from agenthost.host.store import SqliteStore
 from agenthost.protocol import SUPPORTED_VERSIONS

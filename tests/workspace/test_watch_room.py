@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.workspace import change_batches, slices
+from agenthost.workspace import change_batches, time_slices
 from agenthost.workspace.change_batches import FileChange
 from agenthost.workspace.roots import Roots
 from tests.flags import eventually
@@ -42,7 +42,7 @@ async def test_others_have_their_turn_while_a_large_tree_is_looked_into(
         for below in range(20):
             (root / str(number) / str(below)).mkdir(parents=True)
     # How much a turn gets done is up to the machine: so little that there must be many of them.
-    monkeypatch.setattr(slices, "SLICE", 0.0001)
+    monkeypatch.setattr(time_slices, "SLICE", 0.0001)
     seen = set()
 
     async def look_on() -> None:

@@ -2,7 +2,7 @@
 
 Pure. Works from states: whatever happened in between at the far host, the steps lead from what
 people here have seen to what is true there, each of them an action of the chat channel. Ids and
-contents are made this host's own before (``localized``).
+contents are made this host's own before (``adapted_contents``).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agenthost.agents.ahp.metered import MOST_MESSAGE, metered
+from agenthost.agents.ahp.bounded_connection import MOST_MESSAGE, metered
 from agenthost.agents.ahp.spec import BadFarSpec, FarSpec
 from agenthost.agents.api import AgentError
 from agenthost.agents.common_settings import APPROVALS, ASK_FIRST, PLACE_SETTINGS

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from agenthost.agents.acp.sessions.introduction import transcript
+from agenthost.agents.acp.sessions.history_text import transcript
 from agenthost.agents.ahp.far_host import FAR, FarHost, told
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn import Turn

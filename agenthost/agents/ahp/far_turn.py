@@ -12,6 +12,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from agenthost.agents.ahp.adapted_contents import (
+    FarSurroundings,
+    MalformedPart,
+    checked_part,
+    length_of,
+    localized,
+    references,
+)
 from agenthost.agents.ahp.client_tools import ToolsOfClients
 from agenthost.agents.ahp.contents import FarContents
 from agenthost.agents.ahp.far_host import FarHost, told
@@ -21,14 +29,6 @@ from agenthost.agents.ahp.far_session import (
     make_room,
     settings_of,
     with_sent,
-)
-from agenthost.agents.ahp.localized import (
-    FarSurroundings,
-    MalformedPart,
-    checked_part,
-    length_of,
-    localized,
-    references,
 )
 from agenthost.agents.ahp.messages import far_message
 from agenthost.agents.ahp.relay import Asked, FarTurnRewritten, NearAnswer, Relay, is_given

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from agenthost.agents.ahp.call_steps import CallDiverged, call_steps
-from agenthost.agents.ahp.decisions import (
+from agenthost.agents.ahp.forwarded_answers import (
     approval_of,
     changed_drafts,
     denial_of,

@@ -13,7 +13,6 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ExternalToolset
 from pydantic_ai.usage import UsageLimits
 
-from agenthost.agents.customized import CustomAgent, Prompt, Skill
 from agenthost.agents.folders import Folders
 from agenthost.agents.invocations import Invocation
 from agenthost.agents.llm.allowed_tools import AllowedTools, allowed_tools
@@ -34,6 +33,7 @@ from agenthost.agents.llm.tools import KINDS, TOOLS, ToolContext
 from agenthost.agents.llm.turn_bridge import TurnBridge
 from agenthost.agents.tool_names import TOOL_NAME
 from agenthost.agents.turn import Turn
+from agenthost.agents.turn_customizations import CustomAgent, Prompt, Skill
 
 # A host has its own things to say when it starts.
 pydantic_ai.BANNER_ENABLED = False

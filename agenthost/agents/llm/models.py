@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from agenthost.agents.api import AgentError
-from agenthost.agents.customized import CustomAgent, Prompt, Skill
 from agenthost.agents.invocations import Invocation
 from agenthost.agents.turn import Turn
+from agenthost.agents.turn_customizations import CustomAgent, Prompt, Skill
 from agenthost.protocol.markdown import without_code_marks
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from agenthost.agents.customized import CustomAgent, GlobRule, Skill, TurnCustomizations
 from agenthost.agents.one_line import one_line
+from agenthost.agents.turn_customizations import CustomAgent, GlobRule, Skill, TurnCustomizations
 
 # The tool by which a model reads a skill.
 LOAD_SKILL: Final = "load_skill"

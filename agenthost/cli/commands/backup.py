@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
+from agenthost.cli.command_cleanup import tidy_end
 from agenthost.cli.connection.command_hints import hint, use_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
-from agenthost.cli.tidy_end import tidy_end
 from agenthost.local_host import default_data_dir
 
 if TYPE_CHECKING:

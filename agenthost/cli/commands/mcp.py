@@ -151,7 +151,7 @@ def _add_login_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    from agenthost.cli.commands import mcp_asking, mcp_trust
+    from agenthost.cli.commands import mcp_requests, mcp_trust
 
     verbs: dict[str | None, Callable[[argparse.Namespace], Awaitable[int]]] = {
         None: _list,
@@ -159,9 +159,9 @@ def run(args: argparse.Namespace) -> int:
         "start": _start,
         "restart": _start,
         "stop": _stop,
-        "log": mcp_asking.log,
-        "call": mcp_asking.call,
-        "login": mcp_asking.login,
+        "log": mcp_requests.log,
+        "call": mcp_requests.call,
+        "login": mcp_requests.login,
         "trust": mcp_trust.trust,
         "trusted": mcp_trust.trusted,
         "forget": mcp_trust.forget,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
+from agenthost.cli.command_cleanup import tidy_end
 from agenthost.cli.commands.serve_cluster import (
     CREDENTIALS_VARIABLE,
     credentials,
@@ -18,7 +19,6 @@ from agenthost.cli.commands.serve_cluster import (
 )
 from agenthost.cli.connection.command_hints import use_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, report_failure
-from agenthost.cli.tidy_end import tidy_end
 from agenthost.errors import AgentHostError
 from agenthost.local_host import default_data_dir
 

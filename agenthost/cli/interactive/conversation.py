@@ -16,6 +16,7 @@ from prompt_toolkit.input import Input
 
 from agenthost.cli.connection.host_connection import decode_argument
 from agenthost.cli.interactive.agent_commands import AgentCommands
+from agenthost.cli.interactive.call_pager import page_call
 from agenthost.cli.interactive.chat_actions import ChatActions, failure_line
 from agenthost.cli.interactive.commands.registry import COMMANDS
 from agenthost.cli.interactive.completion_menu import MenuItem
@@ -47,7 +48,6 @@ from agenthost.cli.interactive.typed_input import (
     parse,
 )
 from agenthost.cli.interactive.viewers import ONLY_LOOKING, is_viewer, not_for_viewers
-from agenthost.cli.interactive.whole_call import page_call
 from agenthost.client import Chat, Client, Closed, ConnectionState, Session
 from agenthost.client.state.signals import Signal
 from agenthost.errors import AgentHostError

@@ -16,7 +16,7 @@ from agenthost.client.state.signals import Feed, Reader, Signal
 from agenthost.client.state.turn_window import WHOLE, TurnWindow
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
-from agenthost.protocol.state_marks import kind_of_state
+from agenthost.protocol.kind_detection import kind_of_state
 from agenthost.protocol.versions import Untranslatable
 
 if TYPE_CHECKING:

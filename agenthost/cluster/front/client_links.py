@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from agenthost.cluster.front.owner_peer import LinkedClient, OwnerPeer, OwnerPeers
 from agenthost.cluster.front.pending import PendingAction, PendingActions
 from agenthost.errors import AgentHostError
-from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
+from agenthost.host.clients.forwarded_actions import OWNED_ELSEWHERE
 from agenthost.protocol.uris import ROOT
 from agenthost.transport import CloseCode
 

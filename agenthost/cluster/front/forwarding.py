@@ -33,7 +33,7 @@ from agenthost.errors import (
 )
 from agenthost.host.channels.changeset.blobs import session_named
 from agenthost.host.channels.session.kind import SESSION
-from agenthost.host.clients.beside import waiting_for_a_client
+from agenthost.host.clients.concurrent_requests import waiting_for_a_client
 from agenthost.host.clients.methods import methods
 from agenthost.host.files.client_resources import is_clients
 from agenthost.host.files.content import is_content

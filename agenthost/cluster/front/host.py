@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from agenthost.cluster.copy.list_book import ListBook
     from agenthost.host.clients.wire_log import WireLog
     from agenthost.host.core import HostCore
-    from agenthost.host.elsewhere import Elsewhere
     from agenthost.host.log.channel import AnyChannel
     from agenthost.host.push.book import PushBook
+    from agenthost.host.remote_owner import Elsewhere
 
 
 class FrontCopy(ReadableCopy, Protocol):

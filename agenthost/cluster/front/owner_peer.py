@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import AgentHostError, InternalError, NotFound, WireError
-from agenthost.host.elsewhere import CHANNEL_GONE
+from agenthost.host.remote_owner import CHANNEL_GONE
 from agenthost.protocol.jsonrpc import Notification, Request
 from agenthost.protocol.peer import CallAnswered, CallRefused, Frame, Peer
 from agenthost.protocol.uris import ROOT

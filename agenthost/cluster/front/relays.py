@@ -22,7 +22,7 @@ from agenthost.host.channels.otlp_kind import OTLP
 from agenthost.host.channels.resource_watch.kind import RESOURCE_WATCH, WatchExtra
 from agenthost.host.channels.session.content_owners import sessions_of
 from agenthost.host.channels.terminal.kind import TERMINAL
-from agenthost.host.elsewhere import CHANNEL_GONE
+from agenthost.host.remote_owner import CHANNEL_GONE
 from agenthost.host.trust import Principal, Role
 from agenthost.protocol.uris import canonical, canvas_uri, resource_watch_uri, terminal_uri
 from agenthost.transport import CloseCode

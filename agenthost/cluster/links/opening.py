@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from agenthost.cluster.links.end import LinkEnd
+from agenthost.cluster.links.link_end import LinkEnd
 from agenthost.cluster.realm import RealmUnreachable
 from agenthost.tasks import Tasks
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Self
 
 import orjson
 
-from agenthost.cluster.links.end import LinkEnd
 from agenthost.cluster.links.frames import FrameKind, LinkFrame, close_body, read_frame
+from agenthost.cluster.links.link_end import LinkEnd
 from agenthost.cluster.links.opening import OPEN, front_subject, owner_subject
 from agenthost.errors import RemoteProtocolError
 from agenthost.host.trust.principals import Principal

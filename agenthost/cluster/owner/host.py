@@ -26,13 +26,13 @@ from agenthost.host.channels.session.consequences import ReleaseWorkspace
 from agenthost.host.channels.session.content_owners import SHARED as SHARED_CONTENT
 from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.host.channels.token_expiry import TokenExpiry
-from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
+from agenthost.host.clients.forwarded_actions import OWNED_ELSEWHERE
 from agenthost.host.customizations.enablement import SHARED as SHARED_DECISIONS
-from agenthost.host.elsewhere import CHANNEL_GONE
 from agenthost.host.folder_trust import TRUST
 from agenthost.host.host import Host
 from agenthost.host.housekeeping import collect_drafts, empty_trash, sweep
 from agenthost.host.log.stored_values import stored_value
+from agenthost.host.remote_owner import CHANNEL_GONE
 from agenthost.host.store import Append, DropRecord, PutRecord, Store, StoreError
 from agenthost.host.wiring import wire
 from agenthost.protocol.uris import ROOT

@@ -19,7 +19,7 @@ from pathlib import Path
 from agenthost.host.backup.contents import STORE, BackupError
 from agenthost.host.store.contract import StoreBusy
 from agenthost.host.store.files import sync_directory
-from agenthost.host.store.ownership import Ownership
+from agenthost.host.store.store_lock import Ownership
 
 log = logging.getLogger(__name__)
 

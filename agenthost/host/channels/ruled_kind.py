@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from agenthost.host.channels import annotations as annotation_rules
-from agenthost.host.channels import root_rules, settings
+from agenthost.host.channels import annotation_rules, root_rules, settings
 from agenthost.host.channels.chat import question_answers
 from agenthost.host.channels.chat import rules as chat_rules
 from agenthost.host.channels.chat.attachments import references

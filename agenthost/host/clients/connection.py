@@ -14,8 +14,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import NotFound, ParseError, UnsupportedProtocolVersion
-from agenthost.host.clients.beside import BesideTasks, lane_of, waiting_for_a_client
 from agenthost.host.clients.client_records import ClientRecord
+from agenthost.host.clients.concurrent_requests import BesideTasks, lane_of, waiting_for_a_client
 from agenthost.host.clients.methods import handle_notification, handle_request
 from agenthost.host.clients.resent_actions import ResentActions
 from agenthost.host.core import HostCore

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from agenthost.agents.api import Agent, AgentError
 from agenthost.errors import InvalidParams, WireError
+from agenthost.host.clients.forwarded_actions import OWNED_ELSEWHERE
 from agenthost.host.clients.methods import handles
 from agenthost.host.clients.resent_actions import without_filled_in
-from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action
@@ -23,7 +23,7 @@ from agenthost.protocol.versions import NOWHERE, Whereabouts, reduce, translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-    from agenthost.host.clients.taken_actions import TakenAction
+    from agenthost.host.clients.forwarded_actions import TakenAction
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
 
 _NUMBER = Whole(minimum=0)

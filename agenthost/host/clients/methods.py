@@ -18,7 +18,7 @@ from agenthost.errors import (
     UnsupportedProtocolVersion,
     WireError,
 )
-from agenthost.host.clients.beside import waiting_for_a_client
+from agenthost.host.clients.concurrent_requests import waiting_for_a_client
 from agenthost.host.store import StoreDamaged, StoreError
 from agenthost.host.trust.message_bounds import check_lengths
 from agenthost.protocol.inbound import accept_params

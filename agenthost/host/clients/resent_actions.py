@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from agenthost.host.clients.taken_actions import TakenActions
+from agenthost.host.clients.forwarded_actions import TakenActions
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import Append, Store, StoreDamaged
 from agenthost.protocol.jsonrpc import dumps

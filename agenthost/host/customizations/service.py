@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agenthost.agents.api import Agent
-from agenthost.agents.customized import NO_CUSTOMIZATIONS, TurnCustomizations
+from agenthost.agents.turn_customizations import NO_CUSTOMIZATIONS, TurnCustomizations
 from agenthost.clock import Clock
 from agenthost.customizations.types import Origin
 from agenthost.host.channels.session.consequences import (

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from agenthost.agents.api import AgentError
-from agenthost.agents.customized import CustomAgent, GlobRule, Prompt, Skill
+from agenthost.agents.turn_customizations import CustomAgent, GlobRule, Prompt, Skill
 from agenthost.customizations import FoundCustomization, UnreadableCustomization
 from agenthost.errors import shortened
 from agenthost.host.customizations.tree import TreeItem

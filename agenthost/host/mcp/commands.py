@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agenthost.errors import NotFound, SessionNotFound
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
-from agenthost.host.clients.beside import waiting_for_a_client
+from agenthost.host.clients.concurrent_requests import waiting_for_a_client
 from agenthost.host.clients.methods import handles
 
 if TYPE_CHECKING:

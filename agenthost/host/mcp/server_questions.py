@@ -10,7 +10,7 @@ from agenthost.agents.api import AgentError
 from agenthost.errors import shortened
 from agenthost.host.log.writer import Writer
 from agenthost.host.mcp.elicitation import DECLINED, UnaskableQuestion, request_of, result_of
-from agenthost.host.mcp.server_surroundings import RunningMcpCall
+from agenthost.host.mcp.server_context import RunningMcpCall
 from agenthost.host.mcp.session_server import SessionServer
 from agenthost.host.mcp.turn_questions import ask_in_turn, new_request_id
 from agenthost.mcp.types import McpFailed

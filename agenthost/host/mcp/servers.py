@@ -29,8 +29,8 @@ from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.mcp import side_channel
+from agenthost.host.mcp.server_context import ServerSurroundings, Token
 from agenthost.host.mcp.server_questions import CallQuestions
-from agenthost.host.mcp.server_surroundings import ServerSurroundings, Token
 from agenthost.host.mcp.session_server import SessionServer
 from agenthost.host.mcp.signing_in import held_tokens, may_sign_in
 from agenthost.host.mcp.trust_gate import TrustGate, why_untrusted

@@ -17,10 +17,10 @@ from agenthost.agents.api import AgentError
 from agenthost.host.channels.chat.turn_facts import TurnFacts
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.customizations.service import DeclaredServer
-from agenthost.host.mcp import server_surroundings
+from agenthost.host.mcp import server_context
 from agenthost.host.mcp.recent_failures import RecentFailures
+from agenthost.host.mcp.server_context import RunningMcpCall, ServerSurroundings, Token
 from agenthost.host.mcp.server_states import ServerFare, auth_requirement
-from agenthost.host.mcp.server_surroundings import RunningMcpCall, ServerSurroundings, Token
 from agenthost.mcp.server_handle import McpServerHandle
 from agenthost.mcp.types import Challenge, McpFailed, McpTool, ServerDeclaration, ServerState
 
@@ -150,7 +150,7 @@ class SessionServer:
 
     async def _handle_for(self, declaration: ServerDeclaration) -> McpServerHandle:
         """Return the handle of a declaration; that of another is of no more use."""
-        folder, roots = await server_surroundings.where_it_runs(self.session, self.declared)
+        folder, roots = await server_context.where_it_runs(self.session, self.declared)
         former = self._handle
         if former is not None and former.runs(declaration, folder, roots):
             return former

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agenthost.host.channels.session.kind import SessionChannel, extra_of
 from agenthost.host.channels.session.participants import takes_part
-from agenthost.host.mcp.server_surroundings import Token
+from agenthost.host.mcp.server_context import Token
 from agenthost.host.trust.credentials import Credentials
 
 if TYPE_CHECKING:

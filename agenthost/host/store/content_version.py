@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from agenthost.host.store.contract import StoreError
-from agenthost.host.store.ownership import is_owned_here
 from agenthost.host.store.schema import refuse_newer_schema
+from agenthost.host.store.store_lock import is_owned_here
 
 COLUMNS = "version, becoming, phase, after, sessions, channels, done, damaged, failed"
 

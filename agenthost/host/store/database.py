@@ -24,9 +24,9 @@ from agenthost.host.store.files import (
     translated,
     translation,
 )
-from agenthost.host.store.ownership import Ownership
 from agenthost.host.store.sequence import Opening, QueuedWrite
 from agenthost.host.store.statements import Statements, begin_run
+from agenthost.host.store.store_lock import Ownership
 from agenthost.host.store.upgrade import ContentUpgrade, OnUpgrade, UpgradeReport, tell_nobody
 from agenthost.host.store.upgrade_run import keep_copy, upgrade_content
 

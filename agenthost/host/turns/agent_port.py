@@ -22,14 +22,14 @@ from agenthost.agents.tracing import TracingProviders
 from agenthost.agents.turn_port import AgentTerminal, Interactivity, Worker
 from agenthost.host.turns.agent_loops import Crossing
 from agenthost.host.turns.agent_request import AgentRequest
-from agenthost.host.turns.crossed_services import CrossedCustomizations, CrossedMcp, CrossedTerminal
+from agenthost.host.turns.service_proxies import CrossedCustomizations, CrossedMcp, CrossedTerminal
 from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:
     from agenthost.agents.api import Agent
-    from agenthost.agents.customized import TurnCustomizations
     from agenthost.agents.mcp_tools import BridgeAddress, BridgedCall, TurnMcp
     from agenthost.agents.turn import Turn
+    from agenthost.agents.turn_customizations import TurnCustomizations
     from agenthost.host.turns.running_turn import RunningTurn
     from agenthost.protocol.chat.messages import Message
     from agenthost.protocol.chat.state import ChatState

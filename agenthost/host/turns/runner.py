@@ -30,10 +30,10 @@ from agenthost.host.channels.chat.extra import ChatChannel, extra_of, nothing_ru
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.shell_turns import is_shell_turn, run_shell_turn, shell_command
-from agenthost.host.channels.instants import milliseconds_between
 from agenthost.host.channels.session.consequences import EndAgentSession
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.channels.session.records import Permissions, ResumeStates
+from agenthost.host.channels.timestamps import milliseconds_between
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.stored_values import stored_value

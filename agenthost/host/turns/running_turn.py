@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from agenthost.agents.api import Agent, AgentError
-from agenthost.agents.customized import NO_CUSTOMIZATIONS, TurnCustomizations
 from agenthost.agents.mcp_tools import NO_MCP, BridgeAddress, BridgedCall, TurnMcp
 from agenthost.agents.tracing import TracingProviders
+from agenthost.agents.turn_customizations import NO_CUSTOMIZATIONS, TurnCustomizations
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.errors import WireError
 from agenthost.host.channels.chat.attachments import attached_uris, message_for_agent

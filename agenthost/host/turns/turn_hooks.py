@@ -12,8 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from agenthost.agents.customized import TurnCustomizations
 from agenthost.agents.mcp_tools import TurnMcp
+from agenthost.agents.turn_customizations import TurnCustomizations
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.turn_facts import TurnFacts
 from agenthost.host.channels.session.kind import SessionChannel

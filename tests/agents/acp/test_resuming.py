@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from agenthost.agents.acp.sessions.introduction import CONTINUE
+from agenthost.agents.acp.sessions.history_text import CONTINUE
 from tests.agents.acp.stage import UNDER_TEST, Json, acp_agent, spoken, staged, stored
 from tests.agents.acp.test_continuity import kill, remembered
 from tests.agents.failures import failure, is_resumable

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agenthost.agents import AgentError
-from agenthost.agents.customized import CustomAgent, GlobRule, Prompt
+from agenthost.agents.turn_customizations import CustomAgent, GlobRule, Prompt
 from tests.agents.brought import BroughtCustomizations, BroughtMcp, a_skill, a_tool
 from tests.agents.fakes import FakePort
 from tests.agents.llm.offline import agent_on, names_of, notices, said, start, system_of

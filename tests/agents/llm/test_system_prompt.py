@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agenthost.agents.customized import CustomAgent, GlobRule
 from agenthost.agents.llm.system_prompt import MOST_TEXT, PLANNING, system_prompt
+from agenthost.agents.turn_customizations import CustomAgent, GlobRule
 from tests.agents.brought import BroughtCustomizations, a_skill
 
 

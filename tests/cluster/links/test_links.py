@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.cluster.links import LinkServer, end, frames, open_link
-from agenthost.cluster.links.end import LinkEnd
+from agenthost.cluster.links import LinkServer, frames, link_end, open_link
 from agenthost.cluster.links.frames import FrameKind, LinkFrame
+from agenthost.cluster.links.link_end import LinkEnd
 from agenthost.cluster.realm import RealmError, RealmLink, RealmUnreachable
 from agenthost.errors import RemoteProtocolError
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal
@@ -204,7 +204,7 @@ async def test_a_lost_frame_ends_the_link_on_both_sides() -> None:
 
 
 async def test_a_lost_last_frame_is_noticed_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(end, "KEEPALIVE", 0.05)
+    monkeypatch.setattr(link_end, "KEEPALIVE", 0.05)
     wire = Wire()
     wire.lose = lambda data: frames.read_frame(data).kind is FrameKind.PIECES
     wire.left.write([Encoded(b"one")])
@@ -212,8 +212,8 @@ async def test_a_lost_last_frame_is_noticed_too(monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_a_silent_peer_ends_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(end, "KEEPALIVE", 0.05)
-    monkeypatch.setattr(end, "SILENCE", 0.3)
+    monkeypatch.setattr(link_end, "KEEPALIVE", 0.05)
+    monkeypatch.setattr(link_end, "SILENCE", 0.3)
     wire = Wire()
     wire.left.write([Encoded(b"hello")])
     assert await next_of(wire.right) == b"hello"
@@ -235,7 +235,7 @@ async def test_a_peer_that_takes_nothing_is_sent_no_more_than_a_window() -> None
     await until(lambda: len(wire.frames) >= 4)
     for _ in range(100):
         await asyncio.sleep(0)
-    assert wire.right._received.size < 2 * end.WINDOW
+    assert wire.right._received.size < 2 * link_end.WINDOW
     assert wire.left.backlog > 9_000_000
     assert not drained.done()
     for _ in range(count):
@@ -251,12 +251,12 @@ async def test_a_peer_that_sends_more_than_is_taken_is_cut_off() -> None:
     for number in range(1, 40):
         wire.right.deliver(LinkFrame(FrameKind.PIECES, number, 0, 0, body).encoded())
     assert wire.right.closed
-    assert wire.right._received.size < 5 * end.WINDOW
+    assert wire.right._received.size < 5 * link_end.WINDOW
     assert (await end_of(wire.right)).code == CloseCode.TRY_AGAIN_LATER
 
 
 async def test_a_message_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(end, "LARGEST_MESSAGE", 1_000_000)
+    monkeypatch.setattr(link_end, "LARGEST_MESSAGE", 1_000_000)
     wire = Wire()
     wire.left.write([Encoded(bytes(2_000_000))])
     assert (await end_of(wire.right)).code == CloseCode.TOO_BIG

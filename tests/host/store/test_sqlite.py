@@ -25,7 +25,7 @@ from agenthost.host.store import (
     SqliteStore,
     StoreBusy,
     StoreError,
-    ownership,
+    store_lock,
 )
 from agenthost.host.store.files import WAL_BYTES
 
@@ -109,7 +109,7 @@ async def test_a_full_disk_fails_the_store_and_keeps_what_was_acknowledged(tmp_p
 # the child's number; that one ends with its input.
 FORKED = """
 import os, signal, sys
-from agenthost.host.store.ownership import Ownership
+from agenthost.host.store.store_lock import Ownership
 open(sys.argv[1], "a").close()
 Ownership(sys.argv[1]).take_database()
 if os.fork() == 0:
@@ -140,8 +140,8 @@ def test_a_killed_owners_child_that_was_just_forked_is_waited_for(
         process.kill()
         process.wait()
         # While it waits, the child ends.
-        monkeypatch.setattr(ownership, "_pause", lambda: ended(child))
-        owned = ownership.Ownership(str(path))
+        monkeypatch.setattr(store_lock, "_pause", lambda: ended(child))
+        owned = store_lock.Ownership(str(path))
         owned.take_database()
         owned.release()
 

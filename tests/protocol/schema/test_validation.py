@@ -10,6 +10,7 @@ import pytest
 
 from agenthost.errors import InvalidParams, MethodNotFound
 from agenthost.protocol.envelopes import StateAction
+from agenthost.protocol.kind_detection import kind_of_state
 from agenthost.protocol.methods import METHODS, Direction
 from agenthost.protocol.schema.scalars import OpenWord
 from agenthost.protocol.schema.unions import checker, tags_of
@@ -22,7 +23,6 @@ from agenthost.protocol.schema.validation import (
     validate_params,
     validate_result,
 )
-from agenthost.protocol.state_marks import kind_of_state
 from agenthost.protocol.wire_types import WIRE_TYPES
 from tests.conformance import corpus
 from tests.protocol.refusals import ACTIONS, CLIENT_ACTIONS, refused_path

@@ -18,7 +18,7 @@ from acp import text_block
 from agenthost.agents.acp.connection.agent_connection import AgentConnection
 from agenthost.agents.acp.sessions.acp_session import AcpSession
 from agenthost.agents.acp.sessions.brought import brought_text
-from agenthost.agents.acp.sessions.introduction import CONTINUE, begun, transcript
+from agenthost.agents.acp.sessions.history_text import CONTINUE, begun, transcript
 from agenthost.agents.acp.settings import Setting
 from agenthost.agents.acp.turns.acp_turn import AcpTurn
 from agenthost.agents.acp.turns.bridged_tools import BridgedTools

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from agenthost.agents.customized import CustomAgent, GlobRule, Skill, TurnCustomizations
 from agenthost.agents.one_line import one_line
+from agenthost.agents.turn_customizations import CustomAgent, GlobRule, Skill, TurnCustomizations
 from agenthost.workspace import file_path
 
 # What agents read by themselves in the folders that they work in.

@@ -11,9 +11,9 @@ from agenthost.cli.interactive.commands import (
     brought,
     changes,
     configuring,
-    going_back,
-    leaving,
-    places,
+    quitting,
+    retry_and_undo,
+    session_switching,
     showing,
     terminals,
     turns,
@@ -66,10 +66,10 @@ _OF_HELP = (
 )
 
 GROUPS: Mapping[str, Sequence[ChatCommand]] = {
-    "help": (*_OF_HELP, *leaving.COMMANDS),
-    "places": places.COMMANDS,
+    "help": (*_OF_HELP, *quitting.COMMANDS),
+    "places": session_switching.COMMANDS,
     "agent": (*brought.COMMANDS, *configuring.COMMANDS),
-    "turns": (*turns.COMMANDS, *going_back.COMMANDS),
+    "turns": (*turns.COMMANDS, *retry_and_undo.COMMANDS),
     "questions": answering.COMMANDS,
     "looking": (*showing.COMMANDS, *changes.COMMANDS, *terminals.COMMANDS),
 }

@@ -15,7 +15,7 @@ from agenthost.cli.interactive.display.styled_text import (
     line,
     width_of,
 )
-from agenthost.cli.interactive.picker import words
+from agenthost.cli.interactive.picker import texts
 from agenthost.cli.interactive.picker.model import PickerModel, SessionRow
 
 # Columns from which on there is room for more than title and status.
@@ -47,7 +47,7 @@ def list_lines(
         for place in range(top, min(top + height, count))
     ]
     if model.is_known and not model.rows and len(lines) < height:
-        why = words.NO_MATCH if model.query.strip() else words.ONLY_NEW
+        why = texts.NO_MATCH if model.query.strip() else texts.ONLY_NEW
         lines.append(line(("dim", f"    {why}")))
     return lines
 
@@ -116,12 +116,12 @@ def _selected(made: StyledLine, *, is_selected: bool) -> StyledLine:
 
 def keys_line(width: int, *, is_viewer: bool) -> StyledLine:
     """Return what the keys do, in as many words as fit."""
-    told = words.VIEWER_KEYS if is_viewer else words.KEYS
+    told = texts.VIEWER_KEYS if is_viewer else texts.KEYS
     fitting = next((text for text in told if width_of(text) <= width), told[-1])
     return clip_line(line(("dim", fitting)), width)
 
 
 def head_line(model: PickerModel, width: int) -> StyledLine:
     """Return what stands above the list."""
-    told = words.counted(len(model.rows), model.known) if model.is_known else words.READING
+    told = texts.counted(len(model.rows), model.known) if model.is_known else texts.READING
     return clip_line(line(("bold", "agenthost"), ("dim", f" · {told}")), width)

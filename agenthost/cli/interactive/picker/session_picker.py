@@ -15,7 +15,7 @@ from agenthost.cli.format.state_format import directory_text
 from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display.styled_text import EMPTY
 from agenthost.cli.interactive.outcome import ConversationOutcome, Leave, StartSession, SwitchTo
-from agenthost.cli.interactive.picker import words
+from agenthost.cli.interactive.picker import texts
 from agenthost.cli.interactive.picker.model import PickerModel, SessionRow
 from agenthost.cli.interactive.picker.view import PickerView, told
 from agenthost.client import Client, Closed, Connected, ConnectionState, Reconnecting
@@ -59,7 +59,7 @@ class SessionPicker:
         me = client.me
         self._is_viewer = me is not None and me["role"] == "viewer"
         self.model = PickerModel(query, current=current)
-        row = words.READ_ONLY if self._is_viewer else new or new_session_row(client)
+        row = texts.READ_ONLY if self._is_viewer else new or new_session_row(client)
         self.view = PickerView(
             self.model,
             self,
@@ -121,10 +121,10 @@ class SessionPicker:
         if row is None or self.model.selected != self.view.seen or not self._may_change():
             return
         if row.uri == self.model.current:
-            self._say("ask", words.IS_OPEN)
+            self._say("ask", texts.IS_OPEN)
         elif row.is_working and self._warned != row.uri:
             self._warned = row.uri
-            self._say("ask", words.ends_work(row.status))
+            self._say("ask", texts.ends_work(row.status))
         else:
             self._warned = None
             self._do(self._trash(row), row)
@@ -132,7 +132,7 @@ class SessionPicker:
     def on_take_back(self) -> None:
         """Handle Ctrl-Z: take back what was moved to the trash last."""
         if not self._trashed:
-            self._say("ask", words.NOTHING_TO_TAKE_BACK)
+            self._say("ask", texts.NOTHING_TO_TAKE_BACK)
         elif self._may_change():
             row = self._trashed.pop()
             self._do(self._take_back(row), row)
@@ -156,20 +156,20 @@ class SessionPicker:
         await self._client.sessions.dispose(row.uri)
         if await disposed_how(self._client, row.uri) == IN_TRASH:
             self._trashed.append(row)
-            self._say("dim", words.in_trash(row.title))
+            self._say("dim", texts.in_trash(row.title))
         else:
-            self._say("dim", words.removed(row.title))
+            self._say("dim", texts.removed(row.title))
 
     async def _take_back(self, row: SessionRow) -> None:
         await self._client.sessions.restore(row.uri)
-        self._say("dim", words.restored(row.title))
+        self._say("dim", texts.restored(row.title))
 
     def _do(self, work: Coroutine[Any, Any, None], row: SessionRow) -> None:
         async def reported() -> None:
             try:
                 await work
             except (AgentHostError, TimeoutError) as error:
-                self._say("bad", words.failed(row.title, str(error) or "no answer in time"))
+                self._say("bad", texts.failed(row.title, str(error) or "no answer in time"))
 
         task = self._tasks.start(reported(), f"change {row.uri}")
         self._doing.add(task)
@@ -178,13 +178,13 @@ class SessionPicker:
     def _may_change(self) -> bool:
         """Return whether sessions can be made and removed now; say why if they cannot."""
         if self._is_viewer:
-            self._say("ask", words.READ_ONLY)
+            self._say("ask", texts.READ_ONLY)
             return False
         return self._is_connected()
 
     def _is_connected(self) -> bool:
         if self._is_lost:
-            self._say("ask", words.NOT_CONNECTED)
+            self._say("ask", texts.NOT_CONNECTED)
         return not self._is_lost
 
     def _say(self, style: str, text: str) -> None:
@@ -214,10 +214,10 @@ class SessionPicker:
     def _on_link(self, state: ConnectionState) -> None:
         if isinstance(state, Reconnecting):
             self._is_lost = True
-            self._say("ask", words.lost(explain_reason(state.reason)))
+            self._say("ask", texts.lost(explain_reason(state.reason)))
         elif isinstance(state, Connected) and self._is_lost:
             self._is_lost = False
-            self._say("good", words.CONNECTED_AGAIN)
+            self._say("good", texts.CONNECTED_AGAIN)
         elif isinstance(state, Closed):
             self._leave(Leave(state.error))
 
@@ -226,7 +226,7 @@ def new_session_row(client: Client) -> str:
     """Return what the row that starts a session says: where it would work, and who answers."""
     folder = client.host.get("defaultDirectory")
     agents = client.root.state["agents"] if client.root.has_state else []
-    return words.new_session(
+    return texts.new_session(
         one_line(directory_text(folder)) if folder else "",
         one_line(agents[0]["displayName"]) if agents else "",
     )

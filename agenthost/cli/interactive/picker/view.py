@@ -23,7 +23,7 @@ from prompt_toolkit.styles import Style, merge_styles
 
 from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, clip_line, line
-from agenthost.cli.interactive.picker import words
+from agenthost.cli.interactive.picker import texts
 from agenthost.cli.interactive.picker.layout import head_line, keys_line, list_lines
 from agenthost.cli.interactive.picker.model import PickerModel
 from agenthost.cli.interactive.screen import STYLE, terminal_output
@@ -133,7 +133,7 @@ class PickerView:
         def row(make: Callable[[int], StyledLine]) -> Window:
             return Window(FormattedTextControl(lambda: _styled(make(self._width))), height=1)
 
-        label = BeforeInput([("class:user", words.PROMPT)])
+        label = BeforeInput([("class:user", texts.PROMPT)])
         typed = Window(
             BufferControl(self._buffer, input_processors=[label], focus_on_click=False), height=1
         )

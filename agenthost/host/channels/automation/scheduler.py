@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agenthost.host.channels.automation.cron import next_after, parse, time_zone
-from agenthost.host.channels.instants import read_instant
+from agenthost.host.channels.timestamps import read_instant
 
 if TYPE_CHECKING:
     from agenthost.protocol.automation.definition import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
+from agenthost.host.channels.chat.auto_approvals import approvals_by_mode
 from agenthost.host.channels.chat.extra import ChatChannel, extra_of
-from agenthost.host.channels.chat.mode_answers import approvals_by_mode
 from agenthost.host.channels.session.consequences import RefreshGit, TakePart
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.channels.session.kind import extra_of as session_extra

@@ -27,12 +27,12 @@ from agenthost.host.channels.chat.extra import (
     extra_of,
     turn_sizes,
 )
-from agenthost.host.channels.chat.names import find_named_chat
 from agenthost.host.channels.chat.rules import find_call
+from agenthost.host.channels.chat.uri_aliases import find_named_chat
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
-from agenthost.host.channels.instants import is_off
 from agenthost.host.channels.ruled_kind import Gathered, RuledKind
 from agenthost.host.channels.session.kind import extra_of as session_extra
+from agenthost.host.channels.timestamps import is_off
 from agenthost.host.channels.titles import title_of
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence

@@ -1,12 +1,12 @@
 """Answers the calls that wait for a yes when the mode of their session comes to cover them.
 
-Which calls a mode covers is decided in ``mode_answers``.
+Which calls a mode covers is decided in ``auto_approvals``.
 """
 
 from __future__ import annotations
 
+from agenthost.host.channels.chat.auto_approvals import approvals_by_mode
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.chat.mode_answers import approvals_by_mode
 from agenthost.host.channels.session.consequences import ApprovalsChanged
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 from agenthost.clock import Clock
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.annotations_kind import CountAnnotations
-from agenthost.host.channels.instants import sortable
 from agenthost.host.channels.session.consequences import CountChanges, RefreshSummary
 from agenthost.host.channels.session.kind import SESSION, SessionChannel, extra_of
 from agenthost.host.channels.session.summary import (
@@ -18,6 +17,7 @@ from agenthost.host.channels.session.summary import (
     changed_fields,
     summarize,
 )
+from agenthost.host.channels.timestamps import sortable
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.stored_values import stored_value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from agenthost.host.channels.instants import sortable
+from agenthost.host.channels.timestamps import sortable
 from agenthost.protocol.json_edits import carry
 from agenthost.protocol.status import (
     ACTIVITY_MASK,

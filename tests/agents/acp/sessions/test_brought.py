@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agenthost.agents.acp.sessions.brought import brought_text, digest_of, introduced
-from agenthost.agents.customized import CustomAgent, GlobRule
+from agenthost.agents.turn_customizations import CustomAgent, GlobRule
 from tests.agents.brought import BroughtCustomizations, a_skill
 
 FOLDER = Path("/r")

@@ -9,7 +9,7 @@ import pytest
 from agenthost.cli.format.diff_format import FileDiff
 from agenthost.cli.interactive.commands.changes import changes_lines
 from agenthost.client import changes
-from tests.cli.interactive.commands.test_going_back import shown
+from tests.cli.interactive.commands.test_retry_and_undo import shown
 from tests.cli.interactive.samples import shown as rows_of
 from tests.cli.interactive.test_conversation import talking
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agenthost.cli.attach import raw_tty
-from tests.cli.interactive.commands.test_going_back import hinted, shown
+from tests.cli.interactive.commands.test_retry_and_undo import hinted, shown
 from tests.cli.interactive.test_conversation import talking
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from agenthost.errors import AgentHostError, AlreadyExists, InternalError, InvalidParams, NotFound
-from agenthost.host.channels.instants import read_instant
+from agenthost.host.channels.timestamps import read_instant
 from agenthost.host.clients.methods import handles
 from agenthost.tokens import NewToken, Role, TokenBook, TokenEntry, TokenError, check_name
 from agenthost.tokens.files import TokenFileError

@@ -10,7 +10,7 @@ from agenthost.cli.connection.host_connection import use_colour
 from agenthost.cli.format.state_format import directory_text
 from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.outcome import Leave, SwitchTo
-from agenthost.cli.interactive.picker import words
+from agenthost.cli.interactive.picker import texts
 from agenthost.cli.interactive.picker.session_picker import SessionPicker
 from agenthost.cli.interactive.terminal_signals import terminal_signals
 
@@ -27,7 +27,7 @@ async def pick_in_chat(at: Conversation, query: str = "") -> None:
         at.client,
         query=query,
         current=at.session.uri,
-        new=words.new_session(where, one_line(state["provider"])),
+        new=texts.new_session(where, one_line(state["provider"])),
         colour=use_colour(),
         # Of its own: the conversation's may still wait for the rest of the last key, and would
         # take an Escape for it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agenthost.agents.acp.sessions.introduction import MOST_CHARACTERS, transcript
+from agenthost.agents.acp.sessions.history_text import MOST_CHARACTERS, transcript
 
 Json = dict[str, Any]
 

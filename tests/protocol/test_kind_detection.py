@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from agenthost.protocol.envelopes import ChannelState
+from agenthost.protocol.kind_detection import STATE_MARKS, kind_of_state
 from agenthost.protocol.reducer_registry import KINDS, Kind
 from agenthost.protocol.schema.unions import members_of
-from agenthost.protocol.state_marks import STATE_MARKS, kind_of_state
 from tests.protocol.wire_samples import full, minimal
 
 MEMBERS = members_of(ChannelState)

@@ -25,7 +25,7 @@ def _sessions(at: Conversation, words: str) -> None:
 
 
 async def _pick(at: Conversation, words: str) -> None:
-    from agenthost.cli.interactive.picker.in_chat import pick_in_chat
+    from agenthost.cli.interactive.picker.chat_picker import pick_in_chat
 
     await pick_in_chat(at, words)
 

@@ -7,7 +7,7 @@ import pytest
 from agenthost.agents.demo import Demo
 from agenthost.cli.interactive.commands.registry import COMMANDS
 from agenthost.cli.interactive.outcome import StartSession
-from tests.cli.interactive.commands.test_going_back import Counter, hinted, shown
+from tests.cli.interactive.commands.test_retry_and_undo import Counter, hinted, shown
 from tests.cli.interactive.test_conversation import talking
 
 

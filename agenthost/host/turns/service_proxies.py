@@ -9,8 +9,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from agenthost.agents.customized import CustomAgent, GlobRule, Prompt, Skill, TurnCustomizations
 from agenthost.agents.mcp_tools import McpServerInfo, OfferedTool, TurnMcp
+from agenthost.agents.turn_customizations import (
+    CustomAgent,
+    GlobRule,
+    Prompt,
+    Skill,
+    TurnCustomizations,
+)
 from agenthost.agents.turn_port import TerminalEnd
 
 if TYPE_CHECKING:

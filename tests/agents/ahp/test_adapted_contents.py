@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from agenthost.agents.ahp.localized import FarSurroundings, checked_part, localized, references
+from agenthost.agents.ahp.adapted_contents import (
+    FarSurroundings,
+    checked_part,
+    localized,
+    references,
+)
 from agenthost.agents.ahp.messages import HOPS, MOST_HOPS, check_hops
 from agenthost.agents.api import AgentError
 

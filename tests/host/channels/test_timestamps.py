@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agenthost.host.channels.instants import is_off, milliseconds_between, sortable
+from agenthost.host.channels.timestamps import is_off, milliseconds_between, sortable
 
 NOON = "2026-01-01T12:00:00.000Z"
 
