@@ -1,4 +1,4 @@
-"""Calls of MCP servers' tools in a turn: announced as whose they are, run, and shown.
+"""Calls of MCP servers' tools in a turn: shown with their server's name, run, and their results.
 
 For every agent that uses such tools. Whether people are asked first is the agent's affair: between
 ``begin_mcp_call`` and ``run_mcp_call`` it has the call approved, or starts it.

@@ -1,4 +1,4 @@
-"""Other people's words in a list, a title or a question: one line, and not a long one."""
+"""Makes one short line of text from elsewhere, for lists, titles and questions."""
 
 from __future__ import annotations
 

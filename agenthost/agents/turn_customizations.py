@@ -1,4 +1,4 @@
-"""What people bring, as a turn is given it: instructions, skills, prompts, custom agents, rules.
+"""The customizations that a turn is given: instructions, skills, prompts, custom agents, rules.
 
 Values and one Protocol. Where they were found, who switched them on and which texts they have is
 the host's affair; an agent that takes no notice of them needs none of this.

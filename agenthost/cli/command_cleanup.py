@@ -1,4 +1,4 @@
-"""Commands that are told to end and tidy up first."""
+"""Lets commands clean up when a signal ends them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENDED_BY = 128
 
 
 @contextlib.contextmanager
-def tidy_end() -> Iterator[None]:
+def cleanup_on_signal() -> Iterator[None]:
     """Have signals that would end the process end the block instead, with all that it cleans up.
 
     For blocks that have scratch files with secrets in them. Ctrl-C does so anyway.

@@ -1,4 +1,4 @@
-"""What everything that is written belongs to: a session, the realm, or nobody in particular.
+"""Units of ownership, each written by one node at a time: a session, or the realm as a whole.
 
 A unit is named by a session's URI, or by one of the two words here, which are no URIs. One node at
 a time owns a session or ``REALM`` and writes there; anybody writes to ``MISC``.

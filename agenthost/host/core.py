@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.host.log.channel import LiveChannel
     from agenthost.host.other_machines import Machines
-    from agenthost.host.remote_owner import Elsewhere
+    from agenthost.host.remote_owner import RemoteOwner
     from agenthost.protocol.commands import Implementation
     from agenthost.protocol.root import RootState
 
@@ -88,7 +88,7 @@ class HostCore(Struct):
     # Who carries out what follows from what happens in a channel.
     effects: Effects
     # Who decides, where this host shows what others own; None where it owns it itself.
-    elsewhere: Elsewhere | None
+    remote_owner: RemoteOwner | None
     catalogue: SessionCatalogue
     chats: ChatRegistry
     sessions: SessionRegistry

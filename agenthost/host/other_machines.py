@@ -1,4 +1,4 @@
-"""The other machines of a host that is many: listed for people, and given sessions to.
+"""Methods for clusters: list the other nodes, and move a session to one of them.
 
 Owns the two methods. A host of one machine has nothing of the kind and says so.
 """

@@ -1,4 +1,4 @@
-"""What a host asks of those who decide for it, where it shows sessions that others own.
+"""The interface by which a host that only shows sessions passes requests on to their owner.
 
 A host that owns its sessions has nobody of the kind. One that only shows them, as each node of a
 cluster does, judges form and version itself and passes everything else on.
@@ -21,7 +21,7 @@ OWNED_ELSEWHERE = "is with another node now"
 CHANNEL_GONE = "agenthost/channelGone"
 
 
-class Elsewhere(Protocol):
+class RemoteOwner(Protocol):
     """Where that is decided which this host does not decide itself."""
 
     def attach(self, core: HostCore) -> None:
@@ -33,7 +33,7 @@ class Elsewhere(Protocol):
         ...
 
     def takes(self, method: str) -> bool:
-        """Say whether a method is carried out elsewhere."""
+        """Say whether a method is carried out by the owner."""
         ...
 
     async def request(self, connection: Connection, method: str, params: JsonObject) -> object:

@@ -81,7 +81,7 @@ from agenthost.workspace.git.program import GitProgram
 
 if TYPE_CHECKING:
     from agenthost.host.log.deliveries import Delivery
-    from agenthost.host.remote_owner import Elsewhere
+    from agenthost.host.remote_owner import RemoteOwner
 
 
 class MakeLedger(Protocol):
@@ -134,14 +134,14 @@ def wire(
     counts: Callable[[Principal], bool],
     on_failure: Callable[[StoreError], None],
     make_ledger: MakeLedger = Ledger,
-    elsewhere: Elsewhere | None = None,
+    remote_owner: RemoteOwner | None = None,
     push_book: PushBook | None = None,
 ) -> HostCore:
     """Make the parts of a host.
 
     ``connections`` counts those that are open; ``counts`` says whether somebody would still be let
-    in; ``on_failure`` is told when the store fails. ``make_ledger`` and ``elsewhere`` are for hosts
-    that decide nothing themselves.
+    in; ``on_failure`` is told when the store fails. ``make_ledger`` and ``remote_owner`` are for
+    hosts that decide nothing themselves.
     """
     fanout = Fanout()
     ledger = make_ledger(store, release=fanout.release, on_failure=on_failure)
@@ -329,7 +329,7 @@ def wire(
         writer=writer,
         directory=directory,
         effects=effects,
-        elsewhere=elsewhere,
+        remote_owner=remote_owner,
         catalogue=catalogue,
         chats=chats,
         sessions=sessions,

@@ -1,4 +1,4 @@
-"""Parts of a far turn, made fit for this host: contents, owners of calls, and what is unknown here.
+"""Adapts parts of a remote host's turn to this one: contents, owners of calls, unknown kinds.
 
 Pure. What a far host keeps beside its state cannot be read here, so it is fetched before and given
 as ``contents``; its terminals and worker chats are channels of that host alone, so they are told in

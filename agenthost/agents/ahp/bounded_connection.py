@@ -1,4 +1,4 @@
-"""A connection to a host that is not trusted: it takes in no more than this one can digest.
+"""A connection to a remote host that is not trusted, with bounds on what it takes in.
 
 What comes faster waits in the sockets, and with it the far host. Messages share a thread with
 nothing of this host, but the interpreter with all of it.

@@ -1,4 +1,4 @@
-"""The steps that bring a tool call here to where the same call stands at a far host.
+"""Brings the local copy of a tool call to where the call stands at the remote host, as actions.
 
 Pure. Works from states: whatever happened in between at the far host, the steps lead from what
 people here have seen to what is true there, each of them an action of the chat channel. Ids and

@@ -1,4 +1,4 @@
-"""What people here decided on a call or a question, in the words that the far host is told in.
+"""Turns approvals and answers that were given here into actions for the remote host.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""What somebody says here, as it is said to a far host: attachments travel along with it."""
+"""Turns a user's message into one for the remote host, with its attachments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of other people's tools: passed on as they are, if every model can be told them.
+"""Makes the schemas of MCP servers' and clients' tools fit for models, and replaces broken ones.
 
 A provider refuses a whole request over one schema that makes no sense, so a single tool would keep
 a model from answering anything. Such a schema is replaced: the tool can still be called, and its

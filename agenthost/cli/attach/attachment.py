@@ -1,4 +1,4 @@
-"""One of a host's terminals on the user's own: output, keys and size, until one of them ends.
+"""Joins the user's terminal to one of the host's: output, keys and size, until either ends.
 
 Owns the joining of the two. The user's terminal is ``raw_tty``'s, how a host's is reached the
 client's; what became of it is for the command to tell.

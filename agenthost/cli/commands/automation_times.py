@@ -1,4 +1,4 @@
-"""Times of automations: this machine's time zone and clock, and until when one runs."""
+"""Times of automations: this machine's time zone and clock, and a schedule's end."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
-from agenthost.cli.command_cleanup import tidy_end
+from agenthost.cli.command_cleanup import cleanup_on_signal
 from agenthost.cli.connection.command_hints import hint, use_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
 from agenthost.local_host import default_data_dir
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         return report_failure(args, what, USAGE, "usage")
     now = time.time()
     try:
-        with tidy_end():
+        with cleanup_on_signal():
             if args.file == STDOUT:
                 # Raw: what a buffer holds would be waited for when the process ends.
                 with open(sys.stdout.fileno(), "wb", buffering=0, closefd=False) as output:

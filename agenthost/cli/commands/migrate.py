@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
-from agenthost.cli.command_cleanup import tidy_end
+from agenthost.cli.command_cleanup import cleanup_on_signal
 from agenthost.cli.commands.serve_cluster import (
     CREDENTIALS_VARIABLE,
     credentials,
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     use_data_dir(data_dir)
     try:
         require_cluster()
-        with tidy_end():
+        with cleanup_on_signal():
             migrated = asyncio.run(_migrate(args, data_dir))
     except (AgentHostError, OSError) as error:
         return report_failure(args, error, FAILED, "failed")

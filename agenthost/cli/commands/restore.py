@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from agenthost.cli.arguments import Subparsers, add_command, add_data_dir_option, add_json_option
-from agenthost.cli.command_cleanup import tidy_end
+from agenthost.cli.command_cleanup import cleanup_on_signal
 from agenthost.cli.connection.command_hints import hint, use_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, report_failure
 from agenthost.cli.format.terminal_text import one_line
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     data_dir: Path = args.data_dir or default_data_dir()
     use_data_dir(data_dir)
     try:
-        with tidy_end(), _source(args.file) as source:
+        with cleanup_on_signal(), _source(args.file) as source:
             report = restore_backup(source, data_dir, now=time.time(), replace=args.replace)
     except BackupError as error:
         return report_failure(args, error, FAILED, "failed")

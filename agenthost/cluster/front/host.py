@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agenthost.host.core import HostCore
     from agenthost.host.log.channel import AnyChannel
     from agenthost.host.push.book import PushBook
-    from agenthost.host.remote_owner import Elsewhere
+    from agenthost.host.remote_owner import RemoteOwner
 
 
 class FrontCopy(ReadableCopy, Protocol):
@@ -58,7 +58,7 @@ class FrontHost(Host):
     def __init__(
         self,
         copy: FrontCopy,
-        elsewhere: Elsewhere,
+        remote_owner: RemoteOwner,
         *,
         node: str = "",
         append: Callable[[Sequence[Write]], None] = lambda writes: None,
@@ -70,7 +70,7 @@ class FrontHost(Host):
 
         Args:
             copy: the local copy of the realm, open and caught up.
-            elsewhere: who carries out what clients ask for.
+            remote_owner: who carries out what clients ask for.
             node: the name of the node.
             append: adds writes that need no owner to the realm (the unit ``MISC``), in its own
                 time; without any writes it is to append an empty message.
@@ -80,7 +80,7 @@ class FrontHost(Host):
         """
         super().__init__(store=cast("Store", _Opened(copy.store)), **host_settings)
         self._copy = copy
-        self._elsewhere = elsewhere
+        self._remote_owner = remote_owner
         self._node = node
         self._append = append
         self._push_book = push_book
@@ -105,7 +105,7 @@ class FrontHost(Host):
             counts=self._counts,
             on_failure=self._fail,
             make_ledger=partial(FrontLedger, copy=self._copy, append=self._append),
-            elsewhere=self._elsewhere,
+            remote_owner=self._remote_owner,
             push_book=self._push_book,
         )
         ledger = core.writer.ledger
@@ -117,7 +117,7 @@ class FrontHost(Host):
         core.active_clients = _NobodyActive(core.clients, core.writer, core.directory, core.effects)
         core.news = news = FeedNews(core, self._copy.lists)
         self._follower = FeedFollower(core, ledger, news, self._pending)
-        self._elsewhere.attach(core)
+        self._remote_owner.attach(core)
         return core
 
     async def _open(self, core: HostCore) -> None:
@@ -147,7 +147,7 @@ class FrontHost(Host):
             connection.end(CloseCode.GOING_AWAY, STOPPING)
 
     async def _stop(self) -> None:
-        await self._elsewhere.close()
+        await self._remote_owner.close()
         await super()._stop()
 
     def _take(self, applied: Applied) -> None:

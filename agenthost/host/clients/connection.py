@@ -186,7 +186,7 @@ class Connection:
     async def find(self, uri: str) -> AnyChannel | None:
         """Return a channel, if it is of a kind that this client's version has and may know of."""
         channel = await self.core.directory.find(uri)
-        if channel is None and self.core.elsewhere is not None:
+        if channel is None and self.core.remote_owner is not None:
             # Another node may have made it a moment ago.
             await self.core.writer.ledger.reach()
             channel = await self.core.directory.find(uri)
@@ -207,8 +207,8 @@ class Connection:
         effects = [*channel.kind.followed(channel)] if is_first else []
         for effect in (*effects, *channel.kind.came(channel, self)):
             self.core.effects.carry_out(effect)
-        if self.core.elsewhere is not None:
-            self.core.elsewhere.followed(self, channel)
+        if self.core.remote_owner is not None:
+            self.core.remote_owner.followed(self, channel)
 
     def followed_as(self, uri: str) -> AnyChannel | None:
         """Return the channel that this client follows under a name."""
@@ -224,8 +224,8 @@ class Connection:
         if followed and not channel.subscriptions and core.directory.has(channel):
             for effect in channel.kind.deserted(channel):
                 core.effects.carry_out(effect)
-        if followed and core.elsewhere is not None:
-            core.elsewhere.unfollowed(self, channel)
+        if followed and core.remote_owner is not None:
+            core.remote_owner.unfollowed(self, channel)
         return followed
 
     @property
@@ -403,9 +403,9 @@ class Connection:
 
     def _leave(self) -> None:
         self._give_up_asking()
-        if self.core.elsewhere is not None:
+        if self.core.remote_owner is not None:
             # First: who leaves may come back, who stops following a session is not active there.
-            self.core.elsewhere.left(self)
+            self.core.remote_owner.left(self)
         for channel in list(self.subscriptions):
             self.unsubscribe(channel)
         self.outbox.close()

@@ -151,8 +151,8 @@ async def _accept(
     if resent is not None and resent.is_done(channel.uri, dispatch.client_seq, action):
         _answer_again(dispatch, channel, action)
         return None
-    if core.elsewhere is not None:
-        await core.elsewhere.dispatch(dispatch, addressed, action)
+    if core.remote_owner is not None:
+        await core.remote_owner.dispatch(dispatch, addressed, action)
         return None
     refusal = core.policy.dispatch(
         connection.principal, channel.kind.name, action, core.policy_context

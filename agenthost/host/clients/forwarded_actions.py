@@ -1,4 +1,4 @@
-"""Actions of a client that a front has passed on, and what became of them.
+"""Actions that a cluster's front node has forwarded to their owner, each decided once.
 
 A front that heard no answer, because a link broke, passes an action on again; so does another
 front, for a client that has come back there. Owns that each of them is decided once.

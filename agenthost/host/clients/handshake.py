@@ -196,5 +196,5 @@ def _withdraw_where_absent(connection: Connection) -> None:
     for channel in core.directory.loaded():
         if channel.uri not in followed:
             unfollow(core, channel, connection.client_id)
-            if core.elsewhere is not None:
-                core.elsewhere.withdrawn(connection, channel)
+            if core.remote_owner is not None:
+                core.remote_owner.withdrawn(connection, channel)

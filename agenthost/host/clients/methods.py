@@ -128,10 +128,10 @@ async def _carry_out(connection: Connection, method: str, params: JsonObject) ->
     too_long = check_lengths(accepted)
     if too_long is not None:
         raise InvalidParams(too_long)
-    elsewhere = core.elsewhere
+    remote_owner = core.remote_owner
     try:
-        if elsewhere is not None and elsewhere.takes(method):
-            result = await elsewhere.request(connection, method, accepted)
+        if remote_owner is not None and remote_owner.takes(method):
+            result = await remote_owner.request(connection, method, accepted)
         else:
             result = await handler(connection, accepted)
     except InvalidParams as error:
@@ -149,7 +149,7 @@ async def _ask_server(connection: Connection, request: Request) -> object:
     """Carry out what belongs to MCP, and so to no version of this protocol."""
     params = {name: value for name, value in request.params.items() if name != "channel"}
     core = connection.core
-    ask = core.mcp.side_channel if core.elsewhere is None else core.elsewhere.side_channel
+    ask = core.mcp.side_channel if core.remote_owner is None else core.remote_owner.side_channel
     # It may wait for this very client to sign in.
     with waiting_for_a_client():
         return await ask(connection, request.params["channel"], request.method, params)

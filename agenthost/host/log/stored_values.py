@@ -1,4 +1,4 @@
-"""Reading back what the host has stored: bytes in, values out, and damage told as what it is."""
+"""Decodes values that the host has stored, with a clear error where one is damaged."""
 
 from __future__ import annotations
 

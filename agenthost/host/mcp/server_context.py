@@ -1,4 +1,4 @@
-"""What one server of a session needs of the host, and what it has to do with: calls and tokens."""
+"""What one MCP server of a session uses of the host: its calls and its tokens."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Token(Struct, frozen=True):
     value: str
 
 
-class ServerSurroundings(Struct, frozen=True):
+class ServerContext(Struct, frozen=True):
     """What a server of a session needs of the host."""
 
     writer: Writer

@@ -29,7 +29,7 @@ from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.mcp import side_channel
-from agenthost.host.mcp.server_context import ServerSurroundings, Token
+from agenthost.host.mcp.server_context import ServerContext, Token
 from agenthost.host.mcp.server_questions import CallQuestions
 from agenthost.host.mcp.session_server import SessionServer
 from agenthost.host.mcp.signing_in import held_tokens, may_sign_in
@@ -97,7 +97,7 @@ class McpServers:
         self._sessions: dict[str, dict[str, SessionServer]] = {}
         # Told of every change in which tools a session's servers offer.
         self.on_tools_changed: Callable[[str], None] = _nobody
-        self._around = ServerSurroundings(
+        self._around = ServerContext(
             writer=writer,
             clock=clock,
             tasks=tasks,

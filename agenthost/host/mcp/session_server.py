@@ -19,7 +19,7 @@ from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.customizations.service import DeclaredServer
 from agenthost.host.mcp import server_context
 from agenthost.host.mcp.recent_failures import RecentFailures
-from agenthost.host.mcp.server_context import RunningMcpCall, ServerSurroundings, Token
+from agenthost.host.mcp.server_context import RunningMcpCall, ServerContext, Token
 from agenthost.host.mcp.server_states import ServerFare, auth_requirement
 from agenthost.mcp.server_handle import McpServerHandle
 from agenthost.mcp.types import Challenge, McpFailed, McpTool, ServerDeclaration, ServerState
@@ -35,7 +35,7 @@ class SessionServer:
     """A declared server, in whatever state it is."""
 
     def __init__(
-        self, session: SessionChannel, declared: DeclaredServer, around: ServerSurroundings
+        self, session: SessionChannel, declared: DeclaredServer, around: ServerContext
     ) -> None:
         self.session = session
         self.declared = declared

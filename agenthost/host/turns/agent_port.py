@@ -1,4 +1,4 @@
-"""The agent's end of a running turn: gathers what it writes and says when that crosses.
+"""The agent's end of a running turn: passes what it writes from its thread to the host's.
 
 It lives on the agent's loop. What the agent emits and asks for crosses over to ``running_turn``, in
 order; answers come back to the agent's loop. Reading waits for nobody: what the host last

@@ -1,4 +1,4 @@
-"""Those who wait for something in a chat: an answer, the end of a call, the end of a turn."""
+"""Waiters for something in a chat: an answer, the end of a call, the end of a turn."""
 
 from __future__ import annotations
 

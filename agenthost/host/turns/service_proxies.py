@@ -1,4 +1,4 @@
-"""A turn's customizations, MCP servers and terminals, as its agent has them on its own loop.
+"""Proxies by which an agent, on its own loop, uses customizations, MCP servers and terminals.
 
 What is awaited crosses to the host's loop.
 """

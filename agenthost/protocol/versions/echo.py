@@ -1,4 +1,4 @@
-"""The echo of a client's own action, in its version: its own words unless these would mislead it.
+"""Decides what a client gets back of its own action: what it sent, or a translation.
 
 A client applies what comes back under its number. In most cases that is what it sent. But its
 words can mean more in its version than they did in the newest one (an edit that was not taken, a

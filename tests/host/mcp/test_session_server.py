@@ -17,7 +17,7 @@ from agenthost.agents.api import AgentError
 from agenthost.clock import SystemClock
 from agenthost.host.customizations.service import DeclaredServer
 from agenthost.host.mcp.recent_failures import BACK_OFF
-from agenthost.host.mcp.server_context import ServerSurroundings, Token
+from agenthost.host.mcp.server_context import ServerContext, Token
 from agenthost.host.mcp.session_server import SessionServer
 from agenthost.mcp.types import Challenge, McpFailed, ServerDeclaration
 from agenthost.tasks import Tasks
@@ -46,7 +46,7 @@ class Told:
         self.rejected: list[Token] = []
         self.published: list[str] = []
         self.refusal: str | None = None
-        around = ServerSurroundings(
+        around = ServerContext(
             writer=cast("Any", None),
             clock=self.clock,
             tasks=self.tasks,

@@ -1,4 +1,4 @@
-"""What happens in this chat: /queue, /unqueue, /steer, /cancel, /resume."""
+"""Commands for the turns of this chat: /queue, /unqueue, /steer, /cancel, /resume."""
 
 from __future__ import annotations
 

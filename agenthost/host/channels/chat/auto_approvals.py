@@ -1,4 +1,4 @@
-"""Which waiting calls of a chat the mode of its session lets run (pure).
+"""Approves waiting tool calls that the session's approval mode covers (pure).
 
 A call says by its ``_meta`` which mode it needs; one that says nothing waits for people.
 """

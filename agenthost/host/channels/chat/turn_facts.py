@@ -1,4 +1,4 @@
-"""A turn that is about to begin, as those services of the host see it that bring something for it.
+"""Facts about a turn that is about to begin, for the services that prepare it.
 
 Those who run turns make these; those who are asked (customizations, MCP servers) need not know how
 turns are run.

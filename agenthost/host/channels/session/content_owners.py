@@ -1,4 +1,4 @@
-"""Which sessions own the content that turns refer to, and what becomes of it when one goes.
+"""Which sessions own the content that turns refer to, and its deletion with the last of them.
 
 Content is made for a session and goes with it. When a chat moves, what only that chat refers to
 goes along; what a chat that stays refers to as well, a fork for instance, belongs to both sessions

@@ -1,4 +1,4 @@
-"""Where sessions work: which repository a folder is in, and what there is to choose from there.
+"""Where sessions work: the repositories of their folders, and branches and worktrees to choose.
 
 Answers what a client waits for, so nothing here takes longer than a moment: a repository that is
 slow is one that is not known yet. Nobody learns of a repository outside of what they may reach.
