@@ -1,4 +1,7 @@
-"""Titles of chats and sessions, also of those that nobody has named yet (pure)."""
+"""Titles of chats and sessions, also of those that nobody has named yet (pure).
+
+When a chat is named after its first message is decided in ``chat.consequences``.
+"""
 
 from __future__ import annotations
 
