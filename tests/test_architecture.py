@@ -400,3 +400,30 @@ def test_no_public_record_is_a_struct(package: str) -> None:
     face = importlib.import_module(f"agenthost.{package}")
     public = [getattr(face, name) for name in face.__all__]
     assert [each for each in public if isinstance(each, type) and issubclass(each, Struct)] == []
+
+
+# What serves clients asks ``workspace.paths`` where a path leads. Who does not, and why nobody
+# is let in by it.
+RESOLVES_BY_ITSELF = {
+    "host/backup/create.py": "the host's own store",
+    "host/channels/session/places.py": "whether git is worth asking; git says where it is",
+    "host/channels/session/worktrees.py": "below a folder that git named",
+    "host/customizations/folder_readings.py": "only whether it leads elsewhere than before",
+    "host/mcp/server_context.py": "only whether it leads elsewhere than before",
+    "host/store/inspection.py": "the host's own store",
+    "host/store/sqlite.py": "the host's own store",
+    "workspace/git/repository.py": "what git named, and folders below it",
+    "workspace/git/worktrees.py": "what git named",
+    "workspace/roots.py": "folders that nobody may reach",
+}
+
+
+def test_one_function_says_where_a_path_leads() -> None:
+    asking = {
+        relative(module)
+        for module in MODULES
+        if layer_of(module) in {"workspace", "agents", "customizations", "mcp", "host"}
+        for node in nodes_of(module)
+        if isinstance(node, ast.Attribute) and node.attr in {"realpath", "normpath"}
+    }
+    assert asking == set(RESOLVES_BY_ITSELF)

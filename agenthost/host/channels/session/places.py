@@ -26,6 +26,7 @@ from agenthost.host.channels.session.place_settings import (
 )
 from agenthost.host.channels.session.records import PlaceRecords
 from agenthost.host.trust import Role
+from agenthost.host.trust.policy import real_path
 from agenthost.tasks import Tasks
 from agenthost.workspace import file_path
 from agenthost.workspace.git.program import GitFailed, GitProgram
@@ -97,8 +98,8 @@ class Places:
 
     def is_elsewhere(self, directory: str | None) -> bool:
         """Say whether a directory is outside of the host's folders, where owners alone work."""
-        folder = file_path(directory) if directory is not None else None
-        return folder is not None and not self._is_inside(os.path.realpath(folder))
+        real = real_path(directory) if directory is not None else None
+        return real is not None and not self._is_inside(real)
 
     async def _recent(self, directory: str, *, trusted: bool) -> Repository | None:
         """Return the same, or what was found a moment ago: a client asks several times in a row."""
@@ -265,10 +266,10 @@ class Places:
 
     def _may_look(self, directory: str, role: Role) -> bool:
         """Say whether somebody could make a session in a directory."""
-        folder = file_path(directory)
-        if folder is None or role is Role.VIEWER:
+        real = real_path(directory)
+        if real is None or role is Role.VIEWER:
             return False
-        return role is Role.OWNER or self._is_inside(os.path.realpath(folder))
+        return role is Role.OWNER or self._is_inside(real)
 
     def _is_inside(self, path: str) -> bool:
         roots = self._host_roots
