@@ -349,6 +349,18 @@ async def test_a_session_that_was_watched_is_read(tmp_path: Path) -> None:
             await other.start(shlex.join((*words, *again)), tmp_path)
             await other.see("unread")
         async with terminal() as other:
+            await other.start(shlex.join((*words, "watch", "one", *found(host))), tmp_path)
+            async with another_client(host) as (_, session, chat), asyncio.timeout(PATIENCE):
+                await session.channel.until(lambda state: not is_unread(state["status"]))
+                await chat.ask("while one watches")
+                await session.channel.until(lambda state: not is_unread(state["status"]))
+            await other.see("while one watches")
+            await other.key("C-c")
+            await other.see("exit code")
+        async with another_client(host) as (_, session, chat), asyncio.timeout(PATIENCE):
+            await chat.ask("while nobody watches")
+            await session.channel.until(lambda state: is_unread(state["status"]))
+        async with terminal() as other:
             await other.start(
                 shlex.join((*words, "send", "--session", "one", "hi", *found(host))), tmp_path
             )
@@ -442,6 +454,13 @@ async def test_what_the_keys_do_at_a_line_and_at_an_approval(shared: Shared, col
         assert "line 0" in (shared.work / f"long-{columns}.txt").read_text()
         await tty.enter("1")
         await tty.see("✓ Edit file", "+1 −400", "│ -line 9", "more · /show")
+        # The whole of it afterwards, too.
+        await tty.enter("/show")
+        await tty.see("q leaves", "-line 0")
+        await tty.key("G")
+        await tty.see("-line 399", "+short")
+        await tty.key("q")
+        await tty.see(READY, gone="q leaves")
         await tty.enter("/xyzzy")
         await tty.see("there is no command /xyzzy", "› /xyzzy")
         await tty.key("C-u")
