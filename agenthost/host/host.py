@@ -52,6 +52,7 @@ from agenthost.host.trust import (
     Limits,
     Policy,
     Principal,
+    PrincipalLargeMessages,
     PrincipalRates,
     RolePolicy,
     ShellPolicy,
@@ -321,6 +322,7 @@ class Host:
             max_undecided=limits.max_undecided,
             seats=limits.has_seat,
             rates=rates.of,
+            large=PrincipalLargeMessages(limits).of,
             tls=tls,
         )
         await self._stack.enter_async_context(server)

@@ -219,7 +219,8 @@ class HttpHandshake(asyncio.Protocol):
         rate = self._server.rate(principal)
         if rate is not None:
             rate.charge(_UPGRADE_COST)
-        connection = ServerWebSocket(protocol, self._server.options, rate)
+        large = self._server.large(principal)
+        connection = ServerWebSocket(protocol, self._server.options, rate, large)
         self._socket.set_protocol(connection)
         self._socket.write(b"".join(protocol.data_to_send()))
         connection.connection_made(self._socket)

@@ -15,6 +15,7 @@ from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
+from agenthost.host.trust.large_messages import LargeMessages
 from agenthost.host.trust.limits import RateLimiter
 from agenthost.transport import CloseCode, ReceiveQueue
 
@@ -28,6 +29,8 @@ _PARSED_BYTES = 8 * 1024
 _PARSED_FRAMES = 512
 # What parsing a frame costs besides its bytes, in bytes' worth.
 _FRAME_COST = 1024
+# Seconds between two looks whether a large message may go on to arrive.
+_SEAT_PAUSE = 0.1
 
 
 class _ReadBuffer(threading.local):
@@ -69,8 +72,9 @@ class PatientProtocol(ServerProtocol):
 class FrameReader:
     """Parses what a socket brings and queues the messages; pauses the socket meanwhile.
 
-    ``rate`` limits what is parsed, in bytes. ``on_pong`` is told of pongs, ``on_end`` with code
-    and reason that nothing more will come, ``on_parsed`` that the protocol may have answers.
+    ``rate`` limits what is parsed, in bytes, and ``large`` which messages may become large.
+    ``on_pong`` is told of pongs, ``on_end`` with code and reason that nothing more will come,
+    ``on_parsed`` that the protocol may have answers, ``on_too_slow`` that a message took too long.
     """
 
     def __init__(
@@ -78,25 +82,31 @@ class FrameReader:
         sock: asyncio.Transport,
         protocol: PatientProtocol,
         rate: RateLimiter | None,
+        large: LargeMessages | None,
         *,
         queue_bytes: int,
         queue_messages: int,
         on_pong: Callable[[], None],
         on_end: Callable[[int, str], None],
         on_parsed: Callable[[], None],
+        on_too_slow: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._socket = sock
         self._protocol = protocol
         self._rate = rate
+        self._large = large
         self._queue_bytes = queue_bytes
         self._queue_messages = queue_messages
         self._on_pong = on_pong
         self._on_end = on_end
         self._on_parsed = on_parsed
+        self._on_too_slow = on_too_slow
         self.queue = ReceiveQueue(on_take=self._taken)
         # The message whose fragments are arriving; a bytearray, so that empty ones cost nothing.
         self._partial: bytearray | None = None
+        # Whether what has arrived of messages is so much that it has a seat.
+        self._is_large = False
         # Received and not parsed yet: the queue is full, or the rate used up.
         self._unparsed = b""
         # Whether the queue is full, and what ends a wait for the rate.
@@ -126,6 +136,15 @@ class FrameReader:
         if self._rate_timer is not None:
             self._rate_timer.cancel()
         self._unparsed = b""
+        self._partial = None
+        # The parser is part of a cycle, and may be found much later.
+        self._protocol.reader.discard()
+        if self._large is not None:
+            self._large.leave(self)
+
+    def give_up(self) -> None:
+        """End the connection, because its message took too long while others wait."""
+        self._on_too_slow()
 
     def _parse(self) -> None:
         """Parse what was received, as far as rate and queue allow."""
@@ -133,6 +152,9 @@ class FrameReader:
         while position < len(data) and not self._full and self._rate_timer is None:
             if frames > _PARSED_FRAMES:
                 self._wait_for_rate(0)
+                break
+            if self._large is not None and not self._may_grow(self._large):
+                self._wait_for_rate(_SEAT_PAUSE)
                 break
             part = data[position : position + _PARSED_BYTES]
             if self._rate is not None and (wait := self._rate.take(self._loop.time(), len(part))):
@@ -142,6 +164,18 @@ class FrameReader:
             frames += self._parse_part(part)
         self._unparsed = data[position:]
         self._update_reading()
+
+    def _may_grow(self, large: LargeMessages) -> bool:
+        """Say whether more may be added to what has arrived of messages."""
+        if self._held() <= large.small:
+            return True
+        # Nobody takes it any more once the queue has ended.
+        self._is_large = not self.queue.ended and large.may_grow(self, self._loop.time())
+        return self._is_large
+
+    def _held(self) -> int:
+        # What the parser has of a frame, the fragments before it, and what nobody has taken.
+        return len(self._protocol.reader.buffer) + len(self._partial or b"") + self.queue.size
 
     def _parse_part(self, data: bytes) -> int:
         """Parse some bytes and return how many frames they ended."""
@@ -191,6 +225,9 @@ class FrameReader:
             self._full = True
 
     def _taken(self) -> None:
+        if self._is_large and self._large is not None and self._held() <= self._large.small:
+            self._is_large = False
+            self._large.leave(self)
         if (
             self._full
             and self.queue.size <= self._queue_bytes // 2

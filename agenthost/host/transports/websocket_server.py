@@ -24,6 +24,7 @@ from agenthost.host.transports.listening_sockets import (
 from agenthost.host.transports.upgrade import HttpHandshake
 from agenthost.host.transports.websocket_transport import ServerWebSocket, WebSocketOptions
 from agenthost.host.trust.gate import Refusal
+from agenthost.host.trust.large_messages import LargeMessages
 from agenthost.host.trust.limits import RateLimiter
 from agenthost.host.trust.principals import Principal
 from agenthost.transport import CloseCode, TransportClosed
@@ -35,6 +36,7 @@ Serve = Callable[[ServerWebSocket, Principal], Awaitable[None]]
 # From a principal, the number of connections, and that of its own: may it open another one?
 Seats = Callable[[Principal, int, int], bool]
 Rates = Callable[[Principal], RateLimiter | None]
+LargeMessagesOf = Callable[[Principal], LargeMessages | None]
 AnswerPage = Callable[[HttpRequest], HttpResponse | None]
 
 _DEFAULTS = WebSocketOptions()
@@ -64,6 +66,7 @@ class WebSocketServer:
             ones keep nobody out.
         seats: tells whether somebody may open another connection; see ``Seats``.
         rates: gives the limiter of what somebody sends, in bytes, or None.
+        large: gives the seats of somebody's large messages, or None.
         ping_interval, ping_timeout, close_grace: see ``WebSocketOptions``.
         handshake_timeout: seconds within which a request must have arrived, and before it the TLS
             handshake be done.
@@ -86,6 +89,7 @@ class WebSocketServer:
         max_undecided: int = 512,
         seats: Seats = lambda principal, taken, taken_by_same: True,
         rates: Rates = lambda principal: None,
+        large: LargeMessagesOf = lambda principal: None,
         ping_interval: float | None = _DEFAULTS.ping_interval,
         ping_timeout: float | None = _DEFAULTS.ping_timeout,
         close_grace: float = _DEFAULTS.close_grace,
@@ -106,6 +110,7 @@ class WebSocketServer:
         self.tls = tls
         self._serve = serve
         self.rate = rates
+        self.large = large
         self._max_connections = max_connections
         self._max_undecided = max_undecided
         self._seats = seats

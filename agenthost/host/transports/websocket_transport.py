@@ -21,6 +21,7 @@ from websockets.protocol import OPEN
 from agenthost.host.http.messages import format_peer
 from agenthost.host.transports.websocket_reading import FrameReader, PatientProtocol, read_buffer
 from agenthost.host.transports.websocket_writing import FrameWriter
+from agenthost.host.trust.large_messages import LargeMessages
 from agenthost.host.trust.limits import RateLimiter
 from agenthost.transport import LOW_WATER, CloseCode, Encoded
 
@@ -54,7 +55,8 @@ class WebSocketOptions(Struct, frozen=True):
 class ServerWebSocket(asyncio.BufferedProtocol):
     """A ``Transport`` over an open WebSocket, on the server's side.
 
-    ``rate`` limits what is parsed, in bytes; connections may share one.
+    ``rate`` limits what is parsed, in bytes, and ``large`` which unfinished messages may become
+    large; connections may share both.
     """
 
     write: Callable[[Sequence[Encoded]], None]
@@ -65,11 +67,13 @@ class ServerWebSocket(asyncio.BufferedProtocol):
         protocol: PatientProtocol,
         options: WebSocketOptions,
         rate: RateLimiter | None = None,
+        large: LargeMessages | None = None,
     ) -> None:
         self._protocol = protocol
         protocol.put_off = self._put_off_pong
         self._options = options
         self._rate = rate
+        self._large = large
         # Set when the socket is gone.
         self._lost = asyncio.Event()
         # What the pings said that wait for an answer.
@@ -156,11 +160,13 @@ class ServerWebSocket(asyncio.BufferedProtocol):
             self._socket,
             self._protocol,
             self._rate,
+            self._large,
             queue_bytes=self._options.inbox_bytes,
             queue_messages=self._options.inbox_messages,
             on_pong=self._pong_received,
             on_end=self._ended,
             on_parsed=self._writer.flush,
+            on_too_slow=self._too_slow,
         )
         self._plan_ping()
 
@@ -213,6 +219,9 @@ class ServerWebSocket(asyncio.BufferedProtocol):
             self._ping_timer.cancel()
         seconds = self._options.close_grace if grace is None else grace
         self._abort_timer = self._loop.call_later(seconds, self.abort)
+
+    def _too_slow(self) -> None:
+        self.start_close(CloseCode.TRY_AGAIN_LATER, "a large message took too long; others wait")
 
     def _pong_received(self) -> None:
         if not self.backlog:

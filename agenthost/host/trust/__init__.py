@@ -5,6 +5,7 @@ Everything here decides; nothing here opens a socket or sends a byte.
 
 from agenthost.host.trust.client_ids import MAX_CLIENT_ID, ClientBindings
 from agenthost.host.trust.gate import Gate, Refusal, StartupError, check_bind
+from agenthost.host.trust.large_messages import PrincipalLargeMessages
 from agenthost.host.trust.limits import (
     Limits,
     PrincipalRates,
@@ -29,6 +30,7 @@ __all__ = [
     "Policy",
     "PolicyContext",
     "Principal",
+    "PrincipalLargeMessages",
     "PrincipalRates",
     "RateLimiter",
     "RedactTokens",

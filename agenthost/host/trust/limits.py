@@ -54,6 +54,13 @@ class Limits:
     viewer_byte_burst: int = 4 * _MIB
     """Bytes at once of a viewer: all its screens that come back together."""
 
+    max_large_messages: int = 4
+    """Messages longer than ``max_small_frame_bytes`` that all connections of one principal may
+    have on their way at once; the others wait until one has arrived."""
+
+    large_message_seconds: float = 60.0
+    """How long one of them may take while others wait: 16 MiB at two megabits a second."""
+
     max_outbox_bytes: int = 8 * _MIB
     """Unsent data of one slow client, before it is disconnected to resume by ``reconnect``."""
 
