@@ -45,6 +45,8 @@ class Shutdown:
         # What ran before there was a host.
         self._threads = set(threading.enumerate())
         self._timing = False
+        # Whether it only has until it leaves, because no signal asked it to end.
+        self._until_left = self._left = False
         self._wake: tuple[socket.socket, socket.socket] | None = None
 
     def listen(self) -> None:
@@ -66,8 +68,14 @@ class Shutdown:
                 signal.signal(number, self._start_time_limit)
 
     def finish(self) -> None:
-        """Ignore signals from now on: everything is stored, and a clean stop must stay one."""
+        """Ignore signals from now on: everything is stored, and a clean stop must stay one.
+
+        What is left may be a job that hangs, and no signal ends the process any more.
+        """
         self.all_done = True
+        if not self._timing:
+            self._until_left = True
+            self._start_time_limit(0, None)
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         signal.set_wakeup_fd(-1)
@@ -77,9 +85,14 @@ class Shutdown:
             reading.close()
             writing.close()
 
+    def fail(self) -> None:
+        """Have the process end with 1, also if its time is up before it leaves."""
+        self._code = 1
+
     def leave(self, code: int) -> int:
         """Return the exit code; exit at once if threads are left that Python would wait for."""
         self._code = code
+        self._left = True
         left = set(threading.enumerate()) - self._threads
         if self.all_done and any(not thread.daemon for thread in left):
             self._exit(code)
@@ -107,6 +120,8 @@ class Shutdown:
 
     def _exit_at_time_limit(self) -> None:
         time.sleep(self.limit)
+        if self._until_left and self._left:
+            return
         if not self.all_done:
             os.write(2, b"agenthost: the host did not stop in time and was ended\n")
         self._exit(self._code if self.all_done else 1)

@@ -16,7 +16,11 @@ import pytest
 
 from agenthost.cli.commands.serve_messages import UpgradeNews
 from agenthost.cli.main import main
+from agenthost.cli.shutdown import Shutdown
+from agenthost.errors import AgentHostError
+from agenthost.host import Host
 from agenthost.host.store.upgrade import UpgradeProgress
+from agenthost.host.turns.silence import SILENCE_LIMIT
 from agenthost.local_host import HOST_FILE
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.version import __version__
@@ -124,6 +128,7 @@ def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> Non
         ["serve", "--config", "/no/such/file"],
         ["serve", "--prompt-timeout", "soon"],
         ["serve", "--prompt-timeout", "nan"],
+        ["serve", "--silence-limit", "soon"],
         ["serve", "--no-token", "--token-file", "token"],
     ],
 )
@@ -228,6 +233,28 @@ async def test_a_second_host_on_the_same_data_is_turned_away(tmp_path: Path) -> 
     async with serve(tmp_path / "data"):
         done = agenthost("serve", "--port", "0", "--data-dir", "data", cwd=tmp_path)
         assert "agenthost.sqlite" in complaint(done)
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [([], SILENCE_LIMIT), (["--silence-limit", "90"], 90.0), (["--silence-limit", "0"], None)],
+    ids=["as it is", "after a while", "never"],
+)
+def test_when_silent_turns_end_is_up_to_an_option(
+    options: list[str], limit: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float | None] = []
+
+    async def refuse(host: Host) -> Host:
+        told.append(host._settings.silence_limit)
+        raise AgentHostError("seen enough")
+
+    monkeypatch.setattr(Host, "__aenter__", refuse)
+    # The signals of this process are the test runner's.
+    monkeypatch.setattr(Shutdown, "listen", lambda _: None)
+    monkeypatch.setattr(Shutdown, "finish", lambda _: None)
+    assert main(["serve", "--port", "0", "--data-dir", str(tmp_path), *options]) == 1
+    assert told == [limit]
 
 
 # A host that runs

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,12 +19,23 @@ from agenthost.host import Host
 from agenthost.host.store import MemoryStore, Write
 from agenthost.host.turns import agent_loops as loops_module
 from agenthost.host.turns import runner as turns
+from agenthost.host.turns import silence
 from agenthost.host.turns.agent_port import WINDOW
 from agenthost.host.turns.running_turn import MOST_UNSTORED
 from tests.flags import PATIENCE, Flag, eventually
 from tests.wire.client import open_client
 from tests.wire.hosting import embed
-from tests.wire.talking import at_chat, call_in, request_in, said
+from tests.wire.parking import Parker
+from tests.wire.talking import (
+    Chat,
+    at_chat,
+    call_in,
+    completed,
+    confirmed,
+    request_in,
+    result_confirmed,
+    said,
+)
 from tests.wire.wording import failure_of
 
 Json = dict[str, Any]
@@ -240,6 +252,114 @@ async def test_an_agent_that_never_comes_back_is_given_up_too() -> None:
             assert failure_of(turn)["errorType"] == "idle"
         finally:
             blocker.release()
+
+
+class Alarm:
+    """What rings at a time, unless it is cancelled."""
+
+    def __init__(self, at: float, ring: Callable[[], None]) -> None:
+        self.at, self.ring, self.cancelled = at, ring, False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class SilenceClock:
+    """The time by which turns are silent, for the length of a test: it passes when that says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._now = 0.0
+        self._alarms: list[Alarm] = []
+        here = SimpleNamespace(get_running_loop=lambda: self)
+        monkeypatch.setattr(silence, "asyncio", here)
+
+    def call_later(self, delay: float, ring: Callable[[], None]) -> Alarm:
+        alarm = Alarm(self._now + delay, ring)
+        self._alarms.append(alarm)
+        return alarm
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, in which nothing else happens."""
+        end = self._now + seconds
+        while due := [each for each in self._alarms if each.at <= end and not each.cancelled]:
+            alarm = min(due, key=lambda each: each.at)
+            self._alarms.remove(alarm)
+            self._now = alarm.at
+            alarm.ring()
+        self._now = end
+
+
+# Seconds of that clock, after which a turn is given up.
+SILENCE = 100.0
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        ("pending-confirmation", lambda call: confirmed("t1", call, False)),
+        ("pending-result-confirmation", lambda call: result_confirmed("t1", call, True)),
+        ("auth-required", lambda call: completed("t1", call, False)),
+    ],
+    ids=["pending-confirmation", "pending-result-confirmation", "auth-required"],
+)
+async def test_a_turn_that_waits_for_people_is_given_up_only_after_they_have_answered(
+    status: str, answer: Callable[[Json], Json], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SilenceClock(monkeypatch)
+    async with (
+        embed(Parker(), silence_limit=SILENCE) as url,
+        at_chat(url, "waiting") as waiting,
+        at_chat(url, "silent") as silent,
+    ):
+        await waiting.start("t1", status)
+        await call_in(waiting.client, waiting.uri, status)
+        # Only its agent can do anything about this one.
+        await silent.start("t1", "streaming")
+        await call_in(silent.client, silent.uri, "streaming")
+        clock.advance(1000 * SILENCE)
+        assert failure_of(await silent.end("t1"))["errorType"] == "idle"
+        await waiting.client.ping()
+        call = await call_in(waiting.client, waiting.uri, status)
+        await waiting.answer(answer(call))
+        clock.advance(2 * SILENCE)
+        assert failure_of(await waiting.end("t1"))["errorType"] == "idle"
+
+
+class Murmuring(Agent):
+    """Writes a word whenever it is told to."""
+
+    provider, display_name = "murmuring", "Murmuring"
+
+    def __init__(self) -> None:
+        self.go_on = Flag()
+
+    async def run(self, turn: Turn) -> None:
+        while True:
+            await self.go_on.wait()
+            self.go_on.clear()
+            await turn.write("word ")
+
+
+async def heard(chat: Chat, text: str) -> None:
+    """Wait until the running turn says this."""
+    await chat.client.until(lambda: chat.state if said(chat.state["activeTurn"]) == text else None)
+
+
+async def test_a_turn_is_given_up_for_one_long_silence_and_not_for_many_short_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, agent = SilenceClock(monkeypatch), Murmuring()
+    async with embed(agent, silence_limit=SILENCE) as url, at_chat(url, "murmuring") as chat:
+        await chat.start("t1", "go")
+        for words in range(1, 11):
+            agent.go_on.set()
+            await heard(chat, "word " * words)
+            clock.advance(SILENCE - 1)
+        await chat.client.ping()
+        assert chat.state["activeTurn"]["id"] == "t1"
+        clock.advance(1 + SILENCE / silence.LOOKS)
+        turn = await chat.end("t1")
+        assert (failure_of(turn)["errorType"], said(turn)) == ("idle", "word " * 10)
 
 
 class Stalled(MemoryStore):

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.flags import eventually
 from tests.wire.client import ROOT, WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, refusal, serve
 from tests.wire.mirrors import assert_ascending, assert_mirrors, texts
@@ -268,6 +269,50 @@ class Clinging(Agent):
             await asyncio.Event().wait()
         finally:
             await asyncio.sleep(60)
+"""
+
+
+async def test_a_second_signal_ends_a_host_that_would_wait_for_an_agent(tmp_path: Path) -> None:
+    (tmp_path / "stubborn.py").write_text(STUBBORN_AGENT)
+    options = ("--agent", "stubborn:Stubborn")
+    async with (
+        serve(tmp_path / "data", *options, cwd=tmp_path) as host,
+        open_client(host.url) as client,
+    ):
+        await client.initialize()
+        chat = await client.ready_session(SESSION, provider="stubborn")
+        await client.subscribe(chat)
+        await client.start_turn(chat, "t1", "hold on")
+        await client.action(chat, "chat/responsePart")
+        os.kill(host.pid, signal.SIGTERM)
+        await eventually(lambda: "asked to let go" in host.output)
+        # Asked only once, it would run out of time and end with 1.
+        await stop_promptly(host)
+        assert "did not stop in time" not in host.output
+        await client.closed
+        check_was_told(client, chat, "t1")
+
+
+STUBBORN_AGENT = """
+import asyncio
+
+from agenthost.agents import Agent
+from agenthost.host.turns import runner
+
+# More than the host has in all.
+runner.CANCEL_GRACE = 1000.0
+
+
+class Stubborn(Agent):
+    provider, display_name = "stubborn", "Stubborn"
+
+    async def run(self, turn):
+        await turn.write("I hold on")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            print("asked to let go", flush=True)
+            await asyncio.sleep(1000)
 """
 
 

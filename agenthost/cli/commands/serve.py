@@ -194,14 +194,29 @@ def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; 0 after a clean stop, 1 with one line when serving fails."""
     _load_host()
     use_data_dir(args.data_dir)
-    stopping, code = Shutdown(), 0
+    stopping = Shutdown()
     try:
         with _logging(args):
-            asyncio.run(_serve(args, stopping))
+            code = asyncio.run(_serve_or_tell(args, stopping))
     except (AgentHostError, OSError) as error:
-        print(f"agenthost: {why_not_served(error, args.port)}", file=sys.stderr)
-        code = 1
+        code = _tell(error, args)
     return stopping.leave(code)
+
+
+async def _serve_or_tell(args: argparse.Namespace, stopping: Shutdown) -> int:
+    try:
+        await _serve(args, stopping)
+    except (AgentHostError, OSError) as error:
+        # Not behind the loop's end, which waits for jobs, and one of them may hang.
+        stopping.fail()
+        return _tell(error, args)
+    return 0
+
+
+def _tell(error: Exception, args: argparse.Namespace) -> int:
+    """Say why the host cannot serve, and return the exit code."""
+    print(f"agenthost: {why_not_served(error, args.port)}", file=sys.stderr, flush=True)
+    return 1
 
 
 def _load_host() -> None:
