@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agenthost.agents import Turn
 from agenthost.host import Host
 from agenthost.protocol.uris import ROOT
 from tests.wire.agents import Puppet
@@ -207,6 +208,89 @@ async def test_a_steering_message_does_not_outlive_its_turn(how: str) -> None:
         await client.ping()
         mirrored, fresh = await client.compared(chat)
         assert mirrored == fresh
+
+
+class Breaking(Puppet):
+    """Fails once it may finish."""
+
+    async def run(self, turn: Turn) -> None:
+        await self.may_finish.wait()
+        raise RuntimeError("broken")
+
+
+async def steer(client: WireClient, chat: str) -> None:
+    """Start a turn that waits, queue a message and steer."""
+    await client.start_turn(chat, "t1", "/wait")
+    for kind in ("queued", "steering"):
+        action = {"type": "chat/pendingMessageSet", "kind": kind, "id": f"{kind} message"}
+        await client.accepted(chat, {**action, "message": user_message(kind)})
+
+
+def moves(client: WireClient, chat: str) -> list[tuple[str, ...]]:
+    """Return what became of the steering message since the first turn ended, as it was told."""
+    actions = [envelope["action"] for envelope in client.envelopes[chat]]
+    ends = [action["type"] in ("chat/turnComplete", "chat/error") for action in actions]
+    told: list[tuple[str, ...]] = []
+    for action in actions[ends.index(True) + 1 :]:
+        if action["type"].startswith("chat/pendingMessage"):
+            told.append((action["type"], action["kind"], action["id"]))
+        elif action["type"] == "chat/turnStarted":
+            told.append((action["type"], action["message"]["text"]))
+    return told
+
+
+QUEUED_AGAIN = [
+    ("chat/pendingMessageRemoved", "steering", "steering message"),
+    ("chat/pendingMessageSet", "queued", "steering message"),
+]
+
+
+async def test_everybody_sees_how_steering_that_nobody_read_becomes_the_next_turn() -> None:
+    puppet = Puppet()
+    async with (
+        embed(puppet) as url,
+        open_client(url) as client,
+        open_client(url, "watcher") as watcher,
+    ):
+        await client.initialize()
+        chat = await client.ready_session("s:/1", **ASK)
+        await client.subscribe(chat)
+        await watcher.initialize(chat)
+        await steer(client, chat)
+        puppet.may_finish.set()
+        started = await watcher.action(chat, "chat/turnStarted", queuedMessageId="steering message")
+        assert started["message"]["text"] == "steering"
+        await watcher.until(lambda: {} if len(watcher.states[chat]["turns"]) == 3 else None)
+        assert moves(watcher, chat)[:4] == [
+            *QUEUED_AGAIN,
+            ("chat/pendingMessageRemoved", "queued", "steering message"),
+            ("chat/turnStarted", "steering"),
+        ]
+
+
+async def test_steering_that_nobody_read_waits_in_the_queue_after_an_error() -> None:
+    breaking = Breaking()
+    async with (
+        embed(breaking) as url,
+        open_client(url) as client,
+        open_client(url, "watcher") as watcher,
+    ):
+        await client.initialize()
+        chat = await client.ready_session("s:/1", **ASK)
+        await client.subscribe(chat)
+        await watcher.initialize(chat)
+        await steer(client, chat)
+        breaking.may_finish.set()
+        assert (await watcher.turn_end(chat, "t1"))["type"] == "chat/error"
+        await watcher.action(chat, "chat/queuedMessagesReordered")
+        mirrored, fresh = await watcher.compared(chat)
+        assert mirrored == fresh
+        # In front of what was queued, and like that held until somebody acts.
+        assert moves(watcher, chat) == QUEUED_AGAIN
+        assert "steeringMessage" not in fresh
+        assert "activeTurn" not in fresh
+        queued = [(each["id"], each["message"]["text"]) for each in fresh["queuedMessages"]]
+        assert queued == [("steering message", "steering"), ("queued message", "queued")]
 
 
 async def test_steering_that_nobody_read_overwrites_no_queued_message_of_its_name() -> None:

@@ -16,11 +16,14 @@ from typing import Any
 
 import pytest
 
-from agenthost.host import Host
+from agenthost.host import Host, Limits
+from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.delivery.budget import EXPECTED_BYTES
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.flags import eventually
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import ServedHost, serve
+from tests.wire.people import peopled
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc, mounts a disk")
 
@@ -181,3 +184,92 @@ async def test_large_answers_wait_for_those_who_do_not_read_within_the_budget(ro
             sleeper.socket.transport.resume_reading()
         for answer in await asyncio.gather(*asking):
             assert len(answer["data"]) > 10 * MIB
+
+
+# Bytes that may wait in a host of little room, and a turn that holds more.
+LITTLE_ROOM = MIB
+LONG_TURN = "/stream 6 1000000"
+
+
+class Reader:
+    """One connection of a principal that asks for a long chat, in one of the ways there are."""
+
+    def __init__(self, client: WireClient, method: str, chat: str, last_seen: int) -> None:
+        self.client = client
+        self._method = method
+        self._chat = chat
+        # Of those who come back.
+        self._last_seen = last_seen
+
+    async def prepare(self) -> None:
+        """Do what comes before, whose answers are small."""
+        if self._method not in ("initialize", "reconnect"):
+            await self.client.initialize()
+        if self._method == "fetchTurns":
+            await self.client.subscribe(self._chat, view={"turns": 1})
+
+    async def read(self) -> Any:
+        """Ask, and return the answer."""
+        match self._method:
+            case "initialize":
+                return await self.client.initialize(self._chat)
+            case "reconnect":
+                return await self.client.reconnect(self._last_seen, self._chat)
+            case method:
+                return await self.client.request(method, adopt=True, channel=self._chat)
+
+
+def turns_of(host: Host, chat: str) -> int:
+    channel = host.core.directory.get(chat, CHAT)
+    return len(channel.state["turns"]) if channel is not None else 0
+
+
+@pytest.mark.parametrize("method", ["subscribe", "fetchTurns", "reconnect", "initialize"])
+async def test_who_does_not_read_a_long_chat_keeps_waiting_who_wants_it_too_and_nobody_else(
+    tmp_path: Path, method: str
+) -> None:
+    options: dict[str, Any] = {"roots": [tmp_path], "default_directory": tmp_path}
+    limits = Limits(max_waiting_bytes=LITTLE_ROOM)
+    async with (
+        peopled(tmp_path, limits=limits, **options) as people,
+        people.client("owner", Role.OWNER) as owner,
+        AsyncExitStack() as stack,
+    ):
+        chat = await owner.ready_session("ahp-session:/s")
+        readers = []
+        for name in ("sleeper", "waiter"):
+            url = people.url("readers")
+            async with open_client(url, name) as former:
+                await former.initialize(chat)
+            client = await stack.enter_async_context(open_client(url, name, ping_interval=None))
+            # A goodbye that nobody reads would be waited for.
+            stack.callback(client.abort)
+            readers.append(Reader(client, method, chat, former.last_seen))
+        # Nobody follows it: where there is so little room, falling behind ends a connection.
+        for number, text in enumerate((LONG_TURN, "hello"), 1):
+            await owner.dispatch(chat, owner.turn_started(f"t{number}", text))
+            await eventually(lambda count=number: turns_of(people.host, chat) == count)  # type: ignore[misc]
+        for reader in readers:
+            await reader.prepare()
+        sleeper, waiter = readers
+        share = people.host.core.budget.share("readers")
+        sleeper.client.socket.transport.pause_reading()
+        unread = asyncio.create_task(sleeper.read())
+        # Once its answer is made, it alone takes more than there is.
+        await eventually(lambda: LITTLE_ROOM < share.used < EXPECTED_BYTES)
+        waiting = asyncio.create_task(waiter.read())
+        await eventually(lambda: share.is_wanted or waiting.done())
+        # What is small is answered to the same principal as well, and to others everything.
+        async with people.client("readers") as small:
+            await small.request("agenthost/about")
+        await owner.request("listSessions")
+        assert len((await owner.snapshot(chat))["turns"]) == 2
+        assert not waiting.done()
+        assert not unread.done()
+        sleeper.client.abort()
+        answer = await waiting
+        assert len(str(answer)) + len(str(waiter.client.states)) > 6 * 1000 * 1000
+        if method == "reconnect":
+            assert answer["type"] == "replay"
+        with pytest.raises(AssertionError, match="closed"):
+            await unread

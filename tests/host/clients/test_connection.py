@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,9 +13,13 @@ import pytest
 from agenthost.host import Host, Limits
 from agenthost.host.clients import connection as connection_module
 from agenthost.host.clients import connection as connections
+from agenthost.host.trust import find_excess
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.transport import Encoded, Transport, TransportClosed, memory_pair
+from tests.flags import eventually
 
+# Seconds that a look at a frame is held up before the test is broken.
+PATIENCE = 5.0
 PING = dumps({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"channel": "ahp-root://"}})
 
 
@@ -107,3 +112,53 @@ async def test_what_is_sent_while_an_answer_is_being_made_waits_behind_it() -> N
         assert loads(await ours.receive()) == "behind"
         await ours.close()
         await task
+
+
+async def test_others_are_served_while_a_large_frame_is_looked_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    may_go_on = threading.Event()
+    # Whether each look was let go on in time, and how many there were at once.
+    ended: list[bool] = []
+    under_way: set[bytes] = set()
+    most = 0
+
+    def look_slowly(frame: bytes, **limits: int) -> str | None:
+        nonlocal most
+        if len(frame) > connections.LARGE_FRAME:
+            under_way.add(frame)
+            most = max(most, len(under_way))
+            # On the loop itself nothing could ever let it go on.
+            ended.append(may_go_on.wait(PATIENCE))
+            under_way.discard(frame)
+        return find_excess(frame, **limits)
+
+    monkeypatch.setattr(connections, "find_excess", look_slowly)
+    async with Host() as host, asyncio.timeout(60), asyncio.TaskGroup() as serving:
+        ends = []
+        for _ in range(3):
+            ours, theirs = memory_pair()
+            serving.create_task(host.serve(theirs))
+            ends.append(ours)
+        large, next_large, other = ends
+        for number, client in enumerate((large, next_large)):
+            client.write([Encoded(padded_ping(number))])
+        await eventually(lambda: bool(under_way))
+        for _ in range(10):
+            other.write([Encoded(PING)])
+            assert loads(await other.receive())["result"] is None
+        assert ended == []
+        may_go_on.set()
+        for number, client in enumerate((large, next_large)):
+            answer = {"jsonrpc": "2.0", "id": number, "result": None}
+            assert loads(await client.receive()) == answer
+        # Looking takes several times a frame's size, so it is done one after the other.
+        assert (ended, most) == ([True, True], 1)
+        for client in ends:
+            await client.close()
+
+
+def padded_ping(id: int) -> bytes:
+    """Return a ping that is larger than what is looked over on the loop."""
+    params = {"channel": "ahp-root://", "padding": "x" * connections.LARGE_FRAME}
+    return dumps({"jsonrpc": "2.0", "id": id, "method": "ping", "params": params})

@@ -51,6 +51,33 @@ async def test_the_log_of_a_channel_is_cut_to_a_length(monkeypatch: pytest.Monke
         assert trimmed < kept[0].seq
 
 
+async def test_the_log_of_a_channel_is_cut_to_a_number_of_actions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(directory_module, "REPLAY_WINDOW", 100)
+    async with Host() as host:
+        directory, writer, store = host.core.directory, host.core.writer, host.core.store
+        channels = [directory.create(f"notes:/{n}", ANNOTATIONS, STATE.copy()) for n in range(2)]
+        busy, quiet = channels
+        for number in range(300):
+            annotation = {"id": "a", "entries": [], "turnId": str(number)}
+            for channel in channels if number < 10 else [busy]:
+                writer.apply(channel, {"type": "annotations/set", "annotation": annotation})
+        last = writer.ledger.last_seq
+        await writer.ledger.settle()
+        uris = [channel.uri for channel in channels]
+        # So little is nothing that its length in bytes would cut.
+        before = await store.read_after(0, uris)
+        assert len(before) == 310
+        for channel in channels:
+            directory.save(channel)
+        await writer.ledger.settle()
+        # The newest numbers of the whole host: nobody who was away for longer gets a replay.
+        assert await store.read_after(0, uris) == before[-100:]
+        trimmed = await store.channel_positions(uris)
+        assert trimmed == {busy.uri: last - 100, quiet.uri: quiet.seq}
+
+
 async def test_a_channel_at_rest_keeps_no_more_log_than_state(tmp_path: Path) -> None:
     async with Host(store=SqliteStore(tmp_path / "store.sqlite")) as host:
         writer, store, directory = host.core.writer, host.core.store, host.core.directory
