@@ -493,7 +493,9 @@ async def open_client(
     def beside(name: str) -> AbstractAsyncContextManager[WireClient]:
         return open_client(url, name, version, **options)
 
-    async with connect(url, max_size=None, compression=None, **options) as socket:
+    # Seconds after which a host on a busy machine will not answer any more.
+    limits = {"max_size": None, "open_timeout": 60, **options}
+    async with connect(url, compression=None, **limits) as socket:
         client = WireClient(socket, client_id, version)
         client.beside = beside
         try:

@@ -299,7 +299,8 @@ class RealmLink:
 
     async def _begin_again(self) -> None:
         log.warning("the connection to the realm was ended: %s", self._reason())
-        while True:
+        # The client of NATS may swallow a cancellation.
+        while not self._closing:
             try:
                 self._client = await self._connect()
                 break

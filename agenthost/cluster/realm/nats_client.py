@@ -18,7 +18,10 @@ _GRACE = 2.0
 
 
 class PatientClient(Client):
-    """A client that leaves a server without saying goodbye to it."""
+    """A client that leaves a server without saying goodbye to it, and ends when it is told to."""
+
+    # Whether it was told to end.
+    _is_over = False
 
     async def _attempt_reconnect(self) -> None:
         # It would close the socket and wait for that, which takes until all that was written has
@@ -27,12 +30,16 @@ class PatientClient(Client):
         await super()._attempt_reconnect()
 
     async def _connect_to_server(self, s: Srv) -> None:
+        if self._is_over:
+            # It goes on for ever where it lost its cancellation, which `wait_for` does at times.
+            raise asyncio.CancelledError
         # A server that took the connection and said nothing is left, and its socket with it.
         self.abort()
         await super()._connect_to_server(s)
 
     async def end(self) -> None:
         """Close it, whatever the server does."""
+        self._is_over = True
         try:
             async with asyncio.timeout(_GRACE):
                 await self.close()
