@@ -264,8 +264,8 @@ class Clinging(Agent):
     provider, display_name = "clinging", "Clinging"
 
     async def run(self, turn):
-        await turn.write("I hold on")
         try:
+            await turn.write("I hold on")
             await asyncio.Event().wait()
         finally:
             await asyncio.sleep(60)
@@ -307,8 +307,8 @@ class Stubborn(Agent):
     provider, display_name = "stubborn", "Stubborn"
 
     async def run(self, turn):
-        await turn.write("I hold on")
         try:
+            await turn.write("I hold on")
             await asyncio.Event().wait()
         finally:
             print("asked to let go", flush=True)
