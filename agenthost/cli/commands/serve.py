@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agenthost.cli.allocator import return_large_blocks
 from agenthost.cli.arguments import (
     Subparsers,
     add_command,
@@ -304,6 +305,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
                 # Last, because scripts take it as the sign that everything is in place.
                 width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
                 print("\n".join(told.lines(width)), flush=True)
+            return_large_blocks()
             work = _serve_stdio(host) if args.stdio else host.serve_forever()
             serving = asyncio.create_task(work, name="serve")
             await _until(stopping.requested, serving)
