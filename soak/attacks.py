@@ -41,10 +41,9 @@ PATIENCE = 10.0
 MOST_PING_SECONDS = 0.25
 # Of the host as a whole, besides the chat, which it holds as data and as JSON.
 MOST_MEGABYTES = 300 + 3 * CHAT_MEGABYTES
-# More than before, once it is over. The C library gives back what was freed only beyond a threshold
-# that grows with the blocks it saw, up to 64 MB for each of several arenas: 60 to 90 MB were seen,
-# and 20 to 30 where MALLOC_TRIM_THRESHOLD_ and MALLOC_ARENA_MAX forbade that: caches, a last draft.
-# What thousands of connections or hundreds of megabytes leave behind, if anything, is more.
+# More than before, once it is over. The C library keeps some of what was freed for each thread, and
+# the host has its caches: half of this is usual. What thousands of connections or hundreds of
+# megabytes leave behind, if anything, is more.
 MOST_KEPT = 100
 
 

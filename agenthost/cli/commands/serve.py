@@ -305,6 +305,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
                 # Last, because scripts take it as the sign that everything is in place.
                 width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
                 print("\n".join(told.lines(width)), flush=True)
+            # Not before it is told where to connect: looking for the C library takes a while.
             return_large_blocks()
             work = _serve_stdio(host) if args.stdio else host.serve_forever()
             serving = asyncio.create_task(work, name="serve")

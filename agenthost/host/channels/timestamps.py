@@ -1,4 +1,4 @@
-"""Instants as clients write them: reading them, and comparing what is written in several ways.
+"""Timestamps as clients write them: reading them, and comparing what is written in several ways.
 
 The protocol's times are ISO 8601 texts of whoever made them, with any offset from UTC, so that
 comparing them as text tells nothing. Pure.
