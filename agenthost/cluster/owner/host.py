@@ -181,6 +181,8 @@ class OwnerHost(Host):
             is_ours = await self._owner_store.claim(unit)
             if is_ours and unit != REALM:
                 core = self.core
+                # Whoever still counted what the last turn here changed may have read it since.
+                core.changesets.book.leave(unit)
                 await core.drafts.take_up(unit)
                 await core.turns.end_interrupted(core.store, core.directory, unit)
                 # Whoever is told who owns it finds them ended.

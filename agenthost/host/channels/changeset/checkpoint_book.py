@@ -129,10 +129,15 @@ class CheckpointBook:
 
     async def page(self, session: str) -> Page:
         """Return what is known of a session."""
-        async with self._opening.setdefault(session, asyncio.Lock()):
+        opening = self._opening.setdefault(session, asyncio.Lock())
+        async with opening:
             page = self._pages.pop(session, None)
             if page is None:
                 page = await self._read(session)
+                if self._opening.get(session) is not opening:
+                    # The session left meanwhile, and may come back changed.
+                    page.is_closed = True
+                    return page
             # Those asked for longest ago go first.
             self._pages[session] = page
             if len(self._pages) > MOST_PAGES:
@@ -151,7 +156,8 @@ class CheckpointBook:
             self._ledger.write(PutRecord(CHECKPOINTS, session, dumps(record)))
 
     def leave(self, session: str) -> None:
-        """Let go of a session that may come back."""
+        """Let go of a session that may come back, also of what is being read of it."""
+        self._opening.pop(session, None)
         page = self._pages.pop(session, None)
         if page is not None:
             page.is_closed = True

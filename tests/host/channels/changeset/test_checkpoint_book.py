@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from agenthost.host.channels.changeset import checkpoint_book
-from agenthost.host.channels.changeset.checkpoint_book import Page
+from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook, Page
+from agenthost.host.log.ledger import Ledger
+from agenthost.host.store import MemoryStore
 from agenthost.workspace.git.checkpoints import Checkpoints
 from agenthost.workspace.git.program import GitProgram
 
@@ -64,3 +67,37 @@ def test_only_so_many_turns_are_remembered() -> None:
     other.restore(known.as_record())
     assert other.turns == known.turns
     assert other.start == known.start
+
+
+class SlowStore(MemoryStore):
+    """Answers when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
+
+    async def record(self, bucket: str, key: str) -> bytes | None:
+        found = await super().record(bucket, key)
+        self.asked.set()
+        await self.may_answer.wait()
+        return found
+
+
+async def test_what_was_read_while_a_session_left_is_not_what_it_comes_back_with(
+    tmp_path: Path,
+) -> None:
+    async with SlowStore() as store:
+        ledger: Ledger = Ledger(store, release=lambda _: None, on_failure=lambda _: None)
+        await ledger.open()
+        book = CheckpointBook(store, ledger, GitProgram(), tmp_path)
+        late = asyncio.create_task(book.page("s"))
+        await store.asked.wait()
+        book.leave("s")
+        store.may_answer.set()
+        stale = await late
+        stale.begin("c", "1", {"/a": "a1"})
+        book.save("s", stale)
+        assert await book.page("s") is not stale
+        assert (await book.page("s")).turns == []
+        await ledger.close()
