@@ -40,12 +40,18 @@ class NatsServer:
         self._config = folder / f"{name}.conf"
         self.log = folder / f"{name}.log"
         syncing = "sync_interval: always" if syncs else ""
-        store = f'jetstream {{ store_dir: "{folder / name}"\n{syncing} }}\n' if jetstream else ""
+        self._streams = f'jetstream {{ store_dir: "{folder / name}"\n{syncing} }}\n'
         self._config.write_text(
-            f'server_name: {name}\nlisten: "127.0.0.1:{port}"\n'
-            f'log_file: "{self.log}"\n{store}{settings}'
+            f'server_name: {name}\nlisten: "127.0.0.1:{port}"\nlog_file: "{self.log}"\n{settings}\n'
         )
+        if jetstream:
+            self.keep_streams()
         self._process: subprocess.Popen[bytes] | None = None
+
+    def keep_streams(self) -> None:
+        """Have it keep streams from its next start on."""
+        with self._config.open("a") as config:
+            config.write(self._streams)
 
     def start(self) -> None:
         """Start it, or start it again, with the files that it had."""
@@ -166,9 +172,12 @@ async def one_server(
 
 @asynccontextmanager
 async def three_servers(
-    folder: Path, *, settings: str = "", syncs: bool = False
+    folder: Path, *, settings: str = "", syncs: bool = False, keep_streams: int = 3
 ) -> AsyncIterator[Servers]:
-    """Run a cluster of three; ``syncs`` has them keep what they store through a power cut."""
+    """Run a cluster of three, of which so many keep streams.
+
+    ``syncs`` has them keep what they store through a power cut.
+    """
     ports = free_ports(6)
     routes = ", ".join(f'"nats://127.0.0.1:{port}"' for port in ports[3:])
     servers = Servers(
@@ -179,6 +188,7 @@ async def three_servers(
                 ports[index],
                 f'cluster {{ name: tests, listen: "127.0.0.1:{ports[3 + index]}",'
                 f" routes: [{routes}] }}\n{settings}",
+                jetstream=index < keep_streams,
                 syncs=syncs,
             )
             for index in range(3)

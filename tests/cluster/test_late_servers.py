@@ -1,11 +1,13 @@
-"""A node that starts while its servers have no leader waits for one."""
+"""A node that starts while its servers have no leader, or are too few, waits for them."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
 
-from agenthost.cluster.realm import RealmLink
+import pytest
+
+from agenthost.cluster.realm import RealmLink, RealmUnreachable, stream
 from tests.cluster.servers import NatsServer, Servers, three_servers
 
 # How often the lead may move on just when servers are to be paused.
@@ -31,6 +33,33 @@ async def test_a_realm_is_opened_once_its_servers_have_a_leader(tmp_path: Path) 
                 return
             # The one that was left had come to lead, and answers for some seconds.
         raise AssertionError("a realm was opened though its servers had no leader")
+
+
+async def test_a_realm_is_made_once_there_are_servers_enough(tmp_path: Path) -> None:
+    async with (
+        three_servers(tmp_path, keep_streams=2) as servers,
+        RealmLink(servers.address, "early") as link,
+    ):
+        opening = asyncio.create_task(link.open_realm())
+        _, waiting = await asyncio.wait((opening,), timeout=3)
+        servers[2].kill()
+        servers[2].keep_streams()
+        servers[2].start()
+        async with asyncio.timeout(60):
+            assert (await opening).replicas == 3
+        assert waiting
+
+
+async def test_what_is_said_where_there_are_never_servers_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "_PATIENCE", 1.0)
+    async with (
+        three_servers(tmp_path, keep_streams=2) as servers,
+        RealmLink(servers.address, "early") as link,
+    ):
+        with pytest.raises(RealmUnreachable, match="three servers of the cluster, and fewer"):
+            await link.open_realm()
 
 
 async def without_a_leader(servers: Servers) -> list[NatsServer]:

@@ -214,7 +214,8 @@ class RealmStream:
             if error.error_code == _NOT_A_CLUSTER and replicas is None:
                 await self._create(first_message, 1)
             elif error.error_code == _NO_PEERS:
-                raise RealmError(
+                # Those that have just started may not know of each other yet.
+                raise RealmUnreachable(
                     "a realm is kept by three servers of the cluster, and fewer answer"
                 ) from None
             elif error.is_no_room:
