@@ -15,7 +15,7 @@ from agenthost.agents.acp.sessions.history_text import transcript
 from agenthost.agents.ahp.far_host import FAR, FarHost, told
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn import Turn
-from agenthost.client import Chat, Client, ClientError, Session
+from agenthost.client import ChannelGone, Chat, Client, ClientError, Session
 from agenthost.client.resuming import find_turn
 from agenthost.errors import NotFound, SessionNotFound, WireError
 from agenthost.protocol.uris import session_uri
@@ -52,8 +52,11 @@ class FarSession:
         """
         try:
             async with self._lock:
-                session = await self._open(turn)
-                return session, await self._open_chat(turn, session)
+                try:
+                    return await self._open_both(turn)
+                except ChannelGone:
+                    # It was disposed of there meanwhile: then there is another one.
+                    return await self._open_both(turn)
         except (ClientError, WireError, TimeoutError) as error:
             raise AgentError(f"{self.host.name}: {told(error)}", "farRefused") from error
 
@@ -65,6 +68,10 @@ class FarSession:
         if self._session is not None:
             self._session.close()
             self._session = None
+
+    async def _open_both(self, turn: Turn) -> tuple[Session, Chat]:
+        session = await self._open(turn)
+        return session, await self._open_chat(turn, session)
 
     async def _open(self, turn: Turn) -> Session:
         if self._session is not None and self._session.channel.gone is None:

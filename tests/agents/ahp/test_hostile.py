@@ -16,10 +16,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from agenthost.agents.ahp.agent import FarAgent
+from agenthost.agents.ahp.far_session import FarSession
 from agenthost.agents.ahp.far_turn import MOST_TEXT
 from agenthost.agents.ahp.spec import parse_far_spec
 from agenthost.agents.demo import Demo
-from agenthost.client import Backoff, Session, TurnEnded, connect
+from agenthost.agents.turn import Turn
+from agenthost.client import Backoff, ChannelGone, Chat, Session, TurnEnded, connect
 from agenthost.host import Host
 from agenthost.host.trust.policy import ShellPolicy
 
@@ -238,6 +240,33 @@ async def test_a_turn_that_vanishes_is_told_as_gone(tmp_path: Path) -> None:
             again = [event async for event in chat.send("hello")][-1]
             assert isinstance(again, TurnEnded)
             assert again.state == "complete"
+
+
+async def test_a_session_that_goes_while_a_turn_comes_to_it_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    async with Host([Demo()]) as far:
+        url = await far.listen(port=0)
+        async with near(url, tmp_path) as session, connect(url) as client:
+            open_chat = FarSession._open_chat
+
+            async def late(self: FarSession, turn: Turn, there: Session) -> Chat:
+                opened.append(there.uri)
+                if len(opened) == 1:
+                    await client.sessions.dispose(there.uri)
+                    with suppress(ChannelGone):
+                        await there.channel.until(lambda _: False)
+                return await open_chat(self, turn, there)
+
+            monkeypatch.setattr(FarSession, "_open_chat", late)
+            chat = await session.chat()
+            async with asyncio.timeout(60):
+                ended = [event async for event in chat.send("hello")][-1]
+            assert isinstance(ended, TurnEnded)
+            assert ended.state == "complete", ended.error
+            first, second = opened
+            assert first != second
 
 
 async def test_a_turn_outlives_a_connection_that_is_away_for_too_long(tmp_path: Path) -> None:
