@@ -12,6 +12,7 @@ import logging
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from msgspec import Struct, field
 
@@ -125,25 +126,28 @@ class CheckpointBook:
         # Its name, where sessions move from one machine to another and their folders do not.
         self.machine: str | None = None
         self._pages: dict[str, Page] = {}
-        self._opening: dict[str, asyncio.Lock] = {}
+        # One reads a page at a time; which are being read, and were not let go of since.
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._reading: set[str] = set()
 
     async def page(self, session: str) -> Page:
         """Return what is known of a session."""
-        opening = self._opening.setdefault(session, asyncio.Lock())
-        async with opening:
+        async with self._opening.setdefault(session, asyncio.Lock()):
             page = self._pages.pop(session, None)
             if page is None:
-                page = await self._read(session)
-                if self._opening.get(session) is not opening:
-                    # The session left meanwhile, and may come back changed.
-                    page.is_closed = True
-                    return page
+                self._reading.add(session)
+                try:
+                    page = await self._read(session)
+                    # If it left meanwhile, it may come back changed.
+                    page.is_closed = session not in self._reading
+                finally:
+                    self._reading.discard(session)
+            if page.is_closed:
+                return page
             # Those asked for longest ago go first.
             self._pages[session] = page
             if len(self._pages) > MOST_PAGES:
-                oldest = next(iter(self._pages))
-                del self._pages[oldest]
-                self._opening.pop(oldest, None)
+                del self._pages[next(iter(self._pages))]
         return page
 
     def save(self, session: str, page: Page) -> None:
@@ -157,7 +161,7 @@ class CheckpointBook:
 
     def leave(self, session: str) -> None:
         """Let go of a session that may come back, also of what is being read of it."""
-        self._opening.pop(session, None)
+        self._reading.discard(session)
         page = self._pages.pop(session, None)
         if page is not None:
             page.is_closed = True
