@@ -249,12 +249,15 @@ async def test_a_session_that_goes_while_a_turn_comes_to_it_is_made_anew(
     async with Host([Demo()]) as far:
         url = await far.listen(port=0)
         async with near(url, tmp_path) as session, connect(url) as client:
-            open_chat = FarSession._open_chat
+            open_chat, here = FarSession._open_chat, asyncio.get_running_loop()
 
             async def late(self: FarSession, turn: Turn, there: Session) -> Chat:
                 opened.append(there.uri)
                 if len(opened) == 1:
-                    await client.sessions.dispose(there.uri)
+                    # Agents run on a loop of their own.
+                    disposing = client.sessions.dispose(there.uri)
+                    gone = asyncio.run_coroutine_threadsafe(disposing, here)
+                    await asyncio.wrap_future(gone)
                     with suppress(ChannelGone):
                         await there.channel.until(lambda _: False)
                 return await open_chat(self, turn, there)
